@@ -1,0 +1,7 @@
+bactrian_component(base SOURCES
+  base/cpu_info.cc
+  base/dtype.cc
+  base/error.cc
+  base/mapped_file.cc
+  base/thread_pool.cc)
+target_link_libraries(bactrian_base PUBLIC Threads::Threads)

@@ -1,0 +1,1 @@
+bactrian_component(gguf SOURCES gguf/reader.cc DEPENDS base)
