@@ -1,0 +1,1 @@
+bactrian_component(backend DEPENDS base)
