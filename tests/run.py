@@ -26,18 +26,18 @@ DIST = BUILD / "dist"
 JOBS = str(os.cpu_count() or 2)
 
 
-class StepFailed(Exception):
+class StepError(Exception):
     """A command of a step returned an error; the message is the command line."""
 
 
 def sh(*command: str | Path, cwd: Path = ROOT, **env: str) -> None:
-    """Runs a command, showing its output; raises StepFailed if it fails."""
+    """Runs a command, showing its output; raises StepError if it fails."""
     words = [str(word) for word in command]
     print("$", " ".join(words), flush=True)
     path = f"{BIN}{os.pathsep}{os.environ['PATH']}"
     result = subprocess.run(words, cwd=cwd, env={**os.environ, "PATH": path, **env}, check=False)
     if result.returncode != 0:
-        raise StepFailed(f"{' '.join(words)} (exit {result.returncode})")
+        raise StepError(f"{' '.join(words)} (exit {result.returncode})")
 
 
 def tracked(*suffixes: str) -> list[str]:
@@ -140,7 +140,7 @@ def main() -> int:
         start = time.monotonic()
         try:
             STEPS[name]()
-        except StepFailed as failure:
+        except StepError as failure:
             print(f"\nstep {name} failed: {failure}", file=sys.stderr)
             return 1
         print(f"== {name}: done in {time.monotonic() - start:.0f} s", flush=True)
