@@ -1,0 +1,7 @@
+bactrian_component(runtime SOURCES
+  runtime/batch.cc
+  runtime/context.cc
+  runtime/output.cc
+  runtime/plan.cc
+  runtime/pooling.cc
+  DEPENDS model kv sample)
