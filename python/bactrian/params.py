@@ -97,6 +97,7 @@ class SamplingParams:
             end of the context. 0 only evaluates the prompt.
         stop: strings that end the text; the match itself is not part of the answer.
         ignore_eos: never draw an end token.
+        show_special: keep the text of special tokens in the answer.
         n: answers for one prompt, which is evaluated once. Answer i uses ``seed + i``.
         logprobs: None, or how many of the likeliest tokens to report for each token drawn
             (0: only the drawn one), from the plain softmax before the sampler chain.
@@ -134,6 +135,7 @@ class SamplingParams:
     max_tokens: int | None = None
     stop: tuple[str, ...] = ()
     ignore_eos: bool = False
+    show_special: bool = False
     n: int = 1
     logprobs: int | None = None
     logit_bias: Mapping[int, float] = field(default_factory=dict)
@@ -173,8 +175,10 @@ class SamplingParams:
             if value is not None:
                 _check_number(name, value, 0, 2**31 - 1, integer=True)
         _check_number("seed", self.seed, -1, RANDOM_SEED, integer=True)
-        if not isinstance(self.ignore_eos, bool):
-            raise InvalidArgumentError(f"ignore_eos must be True or False, not {self.ignore_eos!r}")
+        for name in ("ignore_eos", "show_special"):
+            value = getattr(self, name)
+            if not isinstance(value, bool):
+                raise InvalidArgumentError(f"{name} must be True or False, not {value!r}")
         # A frozen dataclass is filled through object.__setattr__.
         stop = tuple(s for s in _strings("stop", self.stop) if s)
         object.__setattr__(self, "stop", stop)
@@ -202,7 +206,7 @@ class SamplingParams:
         ``dry_breakers``: ``dry_sequence_breakers`` as token sequences.
         """
         values = asdict(self)
-        for name in ("max_tokens", "stop", "ignore_eos", "n", "logprobs"):
+        for name in ("max_tokens", "stop", "ignore_eos", "show_special", "n", "logprobs"):
             del values[name]
         bias = dict(self.logit_bias)
         if self.ignore_eos:

@@ -1,0 +1,1 @@
+"""From requests to answers: scheduling, decoding, drawing."""
