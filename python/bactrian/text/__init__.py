@@ -1,0 +1,1 @@
+"""Text on its way to token ids and back: vocabulary, tokenizers, chat templates, stop strings."""
