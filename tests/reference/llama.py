@@ -142,7 +142,7 @@ def rotate(x: Array, cos: Array, sin: Array, layout: RopeLayout) -> Array:
         else (slice(0, half), slice(half, 2 * half))
     )
     cos, sin = cos[:, None, :], sin[:, None, :]
-    out = x.copy()
+    out: Array = x.copy()
     out[..., first] = x[..., first] * cos - x[..., second] * sin
     out[..., second] = x[..., first] * sin + x[..., second] * cos
     return out
