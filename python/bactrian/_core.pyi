@@ -82,6 +82,7 @@ class Model:
     n_head: int
     n_head_kv: int
     n_ctx_train: int
+    n_ctx_max: int  # longest sequence: n_ctx_train, or more with RoPE scaling
     n_params: int
     causal: bool
     pooling: Literal["none", "mean", "cls", "last"] | None  # what the file says
@@ -147,6 +148,8 @@ class Context:
     def n_ctx(self) -> int: ...
     @property
     def n_pages(self) -> int: ...
+    @property
+    def page_tokens(self) -> int: ...
     @property
     def n_free_pages(self) -> int:
         """Pages that no sequence holds, those with a reusable prefix included."""
