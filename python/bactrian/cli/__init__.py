@@ -1,0 +1,1 @@
+"""The ``bactrian`` command: one module per subcommand."""

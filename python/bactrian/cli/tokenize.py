@@ -1,0 +1,70 @@
+"""``bactrian tokenize``: show the tokens of a text."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+from bactrian.cli.options import add_model_options, model_reference
+from bactrian.hub import resolve
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Adds description, examples and options."""
+    parser.description = "Shows the tokens of a text: their ids and what each stands for."
+    parser.epilog = """examples:
+  bactrian tokenize -p "Hello camel"            one token a line
+  bactrian tokenize -p "Hello camel" --ids      the ids alone: [19556, 38493]
+  cat letter.txt | bactrian tokenize --json     for programs
+  bactrian tokenize -p "<|im_end|>" --no-parse-special   as a chat message would see it"""
+    source = parser.add_mutually_exclusive_group()
+    source.add_argument("-p", "--prompt", metavar="TEXT", help="the text")
+    source.add_argument("-f", "--file", metavar="FILE", help="read the text from a file")
+    parser.add_argument("--no-bos", action="store_true", help="add no token before or after it")
+    parser.add_argument(
+        "--no-parse-special",
+        action="store_true",
+        help="special tokens written in the text are plain text",
+    )
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--ids", action="store_true", help="the ids alone, as a list")
+    form.add_argument("--json", action="store_true", help="ids and pieces as JSON")
+    add_model_options(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Does the work; returns the exit code."""
+    from bactrian._core import GgufFile
+    from bactrian.text.tokenizer import Tokenizer
+
+    path = resolve(model_reference(args), offline=args.offline, token=args.hf_token)
+    # The vocabulary alone: weights are not needed.
+    tokenizer = Tokenizer.from_metadata(GgufFile(str(path)).metadata, pre=args.pre)
+    ids = tokenizer.encode(
+        _text(args), add_special=not args.no_bos, parse_special=not args.no_parse_special
+    )
+    if args.ids:
+        print(ids)
+    elif args.json:
+        tokens = [{"id": i, "text": _piece(tokenizer.token_bytes(i))} for i in ids]
+        print(json.dumps(tokens, ensure_ascii=False))
+    else:
+        for i in ids:
+            print(f"{i:7d}  {_piece(tokenizer.token_bytes(i))!r}")
+    return 0
+
+
+def _text(args: argparse.Namespace) -> str:
+    if args.prompt is not None:
+        text: str = args.prompt
+        return text
+    if args.file is not None:
+        return Path(args.file).read_text(encoding="utf-8")
+    return sys.stdin.read()
+
+
+def _piece(data: bytes) -> str:
+    """Bytes of a token as text; those that are no whole character as hexadecimal escapes."""
+    return data.decode("utf-8", "backslashreplace")
