@@ -13,7 +13,8 @@ namespace bactrian {
 /// says to create the context in the child: the threads did not survive the fork.
 class ThreadPool {
  public:
-  /// n_threads >= 1, the caller included.
+  /// n_threads >= 1, the caller included. Throws Error: invalid_argument, or out_of_memory if the
+  /// system refuses a thread.
   explicit ThreadPool(int n_threads);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
@@ -22,7 +23,7 @@ class ThreadPool {
   int size() const noexcept;
 
   /// Runs body(worker) once on each worker, 0 <= worker < size(), and returns when all are done.
-  /// body must not throw.
+  /// body must neither throw (that ends the process) nor call the pool.
   void run(const std::function<void(int worker)>& body);
 
   /// Runs body(task, worker) for 0 <= task < n_tasks; workers take the next task from a counter.
