@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
 from bactrian import _core
+from bactrian.errors import UnsupportedError
 from bactrian.hub import resolve
 from bactrian.params import SamplingParams
 from bactrian.text.breakers import breaker_sequences
@@ -38,7 +39,7 @@ class Model:
 
     ``path``: a file (of a split model, its first part), ``hf:user/repo[:quant]``, or None for the
     default model, fetched on first use. ``pre``: pre-tokenizer in place of the file's.
-    ``chat_template``: Jinja text in place of the file's. ``progress`` gets 0..1 while the weights
+    ``chat_template``: Jinja text, or the name of a known one, in place of the file's. ``progress`` gets 0..1 while the weights
     are packed and may raise to cancel.
 
     Raises FileNotFoundError, FileFormatError, UnsupportedError, DownloadError, OutOfMemoryError.
@@ -122,13 +123,28 @@ class Model:
 
     @cached_property
     def chat_template(self) -> ChatTemplate | None:
-        """The template that turns messages into a prompt; None if there is none.
-
-        Raises TemplateError if it can't be parsed.
-        """
+        """The template that turns messages into a prompt; None if there is none."""
         if self._template is not None:
-            return ChatTemplate(self._template)
-        return ChatTemplate.from_metadata(self.metadata)
+            return ChatTemplate.for_vocab(self._template, self.vocab)
+        return ChatTemplate.from_metadata(self.metadata, self.vocab)
+
+    def chat_prompt(self, messages: Sequence[Mapping[str, object]]) -> tuple[int, ...]:
+        """Token ids of a conversation, up to where the model's answer begins.
+
+        What messages say becomes ordinary text, even if it looks like a special token.
+        Raises UnsupportedError without a chat template, TemplateError, InvalidArgumentError.
+        """
+        template = self.chat_template
+        if template is None:
+            raise UnsupportedError(
+                f"{self.path.name} has no chat template; give one with chat_template= or "
+                "--chat-template, or continue plain text instead"
+            )
+        tokens = self.tokenizer.encode_segments(template.render(messages).segments)
+        bos = self.vocab.bos_id
+        if self.vocab.add_bos and bos is not None and tokens[:1] != [bos]:
+            tokens = [bos, *tokens]
+        return tuple(tokens)
 
     def memory(self, *, dtype_k: str = "F16", dtype_v: str = "F16") -> MemoryEstimate:
         """How much memory the model takes with keys and values cached in these types."""

@@ -35,6 +35,7 @@ LLAMA_ARG_THREADS, LLAMA_ARG_TOP_K and so on."""
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Adds description, examples and options."""
+    parser.usage = "bactrian run [options]"
     parser.description = _DESCRIPTION
     parser.epilog = _EPILOG
     add_model_options(parser)
@@ -107,9 +108,9 @@ def _add_chat_options(parser: argparse.ArgumentParser) -> None:
     template = group.add_mutually_exclusive_group()
     template.add_argument(
         "--chat-template",
-        metavar="JINJA",
+        metavar="NAME|JINJA",
         default=environment("CHAT_TEMPLATE"),
-        help="chat template in place of the model's own",
+        help="chat template in place of the model's own: a known name (chatml) or Jinja text",
     )
     template.add_argument(
         "--chat-template-file",
