@@ -33,19 +33,26 @@ struct TensorInfo {
 
 /// A GGUF model file (v2 or v3, little endian) or a set of split files, read through read-only
 /// mappings. Every count, length, offset and product is checked before it is used; whatever is
-/// wrong throws Error(bad_file or unsupported) naming file and key or tensor.
+/// wrong throws Error(bad_file or unsupported) naming file and key or tensor. Immutable, so any
+/// thread may read it.
 class GgufFile {
  public:
-  /// Opens the file; for the first of a split set ("-00001-of-000NN.gguf") all of them.
+  /// Opens the file; for the first of a split set ("-00001-of-000NN.gguf") all of them. Throws
+  /// also file_not_found (the file or a part) and invalid_argument (a later part was given).
   static std::shared_ptr<const GgufFile> open(const std::string& path);
+
+  /// Reads a file that is already in memory and outlives the result; `name` stands for its path in
+  /// errors. No split sets.
+  static std::shared_ptr<const GgufFile> parse(std::span<const std::byte> bytes,
+                                               const std::string& name);
 
   struct KeyValue {
     std::string_view key;
     MetadataValue value;
   };
 
-  const std::string& path() const noexcept;              // the first file
-  std::vector<std::string> paths() const;                // all files of the set
+  const std::string& path() const noexcept;  // the first file
+  std::vector<std::string> paths() const;    // all files of the set; none for parse()
   uint32_t version() const noexcept;
   std::span<const KeyValue> metadata() const noexcept;   // of the first file, in file order
   std::span<const TensorInfo> tensors() const noexcept;  // of all files, in file order
