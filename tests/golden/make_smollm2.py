@@ -11,14 +11,15 @@ is laid out for adjacent pairs).
 
 Two things are not taken from transformers as they come:
 
-* Its GGUF tokenizer lacks the digit split of the pre-tokenizer ``smollm`` ("a  12" would differ), so
-  that step is put in front, as in the model's original tokenizer.
-* Its logits on 500 and more positions would fill 100 MB. Kept are the 256 most likely tokens of each
-  position with their log-probabilities, in float32, and the logarithm of what is left. KL over these
-  257 buckets is a lower bound of the KL over all tokens (the log sum inequality). What it can't see
-  is the divergence inside the remainder, whose mass is printed below and in README.md; errors that
-  hit all tokens alike are therefore underestimated by about that fraction, a few per cent. float32
-  adds nothing: its rounding of a log-probability (at most 1e-6) changes KL by about 1e-12.
+* Its GGUF tokenizer lacks the digit split of the pre-tokenizer ``smollm`` ("a  12" would differ),
+  so that step is put in front, as in the model's original tokenizer.
+* Its logits on 500 and more positions would fill 100 MB. Kept are the 256 most likely tokens of
+  each position with their log-probabilities, in float32, and the logarithm of what is left. KL over
+  these 257 buckets is a lower bound of the KL over all tokens (the log sum inequality). What it
+  can't see is the divergence inside the remainder, whose mass is printed below and in README.md;
+  errors that hit all tokens alike are therefore underestimated by about that fraction, a few per
+  cent. float32 adds nothing: its rounding of a log-probability (at most 1e-6) changes KL by about
+  1e-12.
 """
 
 from __future__ import annotations

@@ -90,8 +90,8 @@ class Hyperparameters:
             causal=get("attention.causal", True),
             rope_dims=get("rope.dimension_count", key_length),
             rope_base=get("rope.freq_base", 10000.0),
-            rope_scaling=get("rope.scaling.type", "none"),
-            rope_factor=get("rope.scaling.factor", 1.0),
+            rope_scaling=get("rope.scaling.type", "linear"),
+            rope_factor=get("rope.scaling.factor", get("rope.scale_linear", 1.0)),
             rope_attn_factor=get("rope.scaling.attn_factor", 1.0),
             original_context=get("rope.scaling.original_context_length", get("context_length")),
             yarn_ext_factor=get("rope.scaling.yarn_ext_factor", 1.0),
@@ -190,6 +190,7 @@ class Llama:
         self.rope_layout: RopeLayout = rope_layout
         self.dtype = dtype
         self.weights = {name: tensor.astype(dtype) for name, tensor in tensors.items()}
+        self.weights.setdefault("output.weight", self.weights["token_embd.weight"])
 
     def forward(self, tokens: list[int]) -> tuple[Array, Array]:
         """Logits [n_tokens, n_vocab] and hidden states after ``output_norm`` [n_tokens, n_embd]."""
@@ -205,8 +206,7 @@ class Llama:
             x = x + self._attention(name, self._norm(f"{name}.attn_norm", x), cos, sin)
             x = x + self._feed_forward(name, self._norm(f"{name}.ffn_norm", x))
         hidden = self._norm("output_norm", x)
-        tied = "output.weight" not in self.weights
-        return self._linear("token_embd" if tied else "output", hidden), hidden
+        return self._linear("output", hidden), hidden
 
     def greedy(self, tokens: list[int], n_tokens: int, stop: frozenset[int]) -> list[int]:
         """The most likely continuation, token by token, up to and with the first of ``stop``."""
