@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from bactrian.text._finder import TextFinder
 from bactrian.text.vocab import TokenType, Vocab
 
-#: Part of a text: untrusted parts never yield control tokens.
+#: Part of a text and whether it is trusted: other parts never yield control tokens.
 Segment = tuple[str, bool]
 
 
@@ -32,17 +31,10 @@ class SpecialSplitter:
     def __init__(self, vocab: Vocab, model_name: str) -> None:
         guarded = vocab.ids_of_types(TokenType.CONTROL, TokenType.UNKNOWN)
         always = vocab.ids_of_types(TokenType.USER_DEFINED)
-        ids = [i for i in (*guarded, *always) if vocab.tokens[i]]
-        self._id_of = {vocab.tokens[i]: i for i in reversed(ids)}
+        self._id_of = {vocab.tokens[i]: i for i in reversed((*guarded, *always))}
+        self._finder = TextFinder(self._id_of)
         self._guarded = frozenset(guarded)
         self._strip_right = _strips_right(vocab, model_name)
-        # Lengths to try, by the first two characters: few, whatever the number of tokens.
-        lengths: dict[str, set[int]] = defaultdict(set)
-        for text in self._id_of:
-            lengths[text[:2]].add(len(text))
-        self._lengths = {head: sorted(found) for head, found in lengths.items()}
-        heads = sorted({re.escape(head[0]) for head in lengths})
-        self._head = re.compile(f"[{''.join(heads)}]") if heads else None
 
     def split(self, segments: Sequence[Segment]) -> list[Fragment]:
         """Fragments of the joined text, in order, none empty.
@@ -50,41 +42,32 @@ class SpecialSplitter:
         A control token counts only if all of it lies in trusted text.
         """
         text = "".join(part for part, _ in segments)
-        matches = sorted(
-            self._matches(text, _untrusted_mask(segments)), key=lambda m: (-m[1], m[0])
-        )
-        taken = bytearray(len(text))
-        chosen = []
-        for start, length, token in matches:
-            if taken.find(1, start, start + length) < 0:
-                taken[start : start + length] = b"\1" * length
-                chosen.append((start, length, token))
         fragments = []
         end = 0
-        for start, length, token in sorted(chosen):
+        for start, found in self._chosen(text, _untrusted_mask(segments)):
             if start > end:
                 fragments.append(Fragment(text[end:start]))
-            fragments.append(Fragment(text[start : start + length], token))
-            end = start + length
+            token = self._id_of[found]
+            fragments.append(Fragment(found, token))
+            end = start + len(found)
             if token in self._strip_right:
                 end = len(text) - len(text[end:].lstrip())
         if end < len(text):
             fragments.append(Fragment(text[end:]))
         return fragments
 
-    def _matches(self, text: str, untrusted: bytearray) -> Iterator[tuple[int, int, int]]:
-        if self._head is None:
-            return
-        for hit in self._head.finditer(text):
-            start = hit.start()
-            heads = {text[start], text[start : start + 2]}
-            for length in (n for head in heads for n in self._lengths.get(head, ())):
-                token = self._id_of.get(text[start : start + length])
-                if token is None or start + length > len(text):
-                    continue
-                if token in self._guarded and untrusted.find(1, start, start + length) >= 0:
-                    continue
-                yield start, length, token
+    def _chosen(self, text: str, untrusted: bytearray) -> list[tuple[int, str]]:
+        taken = bytearray(len(text))
+        chosen = []
+        for start, found in sorted(self._finder.find(text), key=lambda hit: (-len(hit[1]), hit[0])):
+            end = start + len(found)
+            guarded = self._id_of[found] in self._guarded
+            if guarded and untrusted.find(1, start, end) >= 0:
+                continue
+            if taken.find(1, start, end) < 0:
+                taken[start:end] = b"\1" * len(found)
+                chosen.append((start, found))
+        return sorted(chosen)
 
 
 def _untrusted_mask(segments: Sequence[Segment]) -> bytearray:
