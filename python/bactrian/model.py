@@ -39,8 +39,8 @@ class Model:
 
     ``path``: a file (of a split model, its first part), ``hf:user/repo[:quant]``, or None for the
     default model, fetched on first use. ``pre``: pre-tokenizer in place of the file's.
-    ``chat_template``: Jinja text, or the name of a known one, in place of the file's. ``progress`` gets 0..1 while the weights
-    are packed and may raise to cancel.
+    ``chat_template``: Jinja text, or the name of a known one, in place of the file's.
+    ``progress`` gets 0..1 while the weights are packed and may raise to cancel.
 
     Raises FileNotFoundError, FileFormatError, UnsupportedError, DownloadError, OutOfMemoryError.
     """

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 from bactrian.cli.options import unescape
+from bactrian.cli.report import one_line
 from bactrian.cli.session import show_timings
 from bactrian.engine.runner import TextIterator
 from bactrian.errors import BactrianError
@@ -20,6 +22,9 @@ _HELP = """/regen       answer the last message again
 /exit        end (or Ctrl-D)
 /help        this list
 Ctrl-C stops an answer."""
+
+#: What looks like a command; a path, with a second slash, does not.
+_COMMAND = re.compile(r"/[a-z]+")
 
 # Marked as invisible for readline, which counts columns.
 _GREEN, _PLAIN = "\001\033[32m\002", "\001\033[0m\002"
@@ -128,12 +133,14 @@ class Chat:
         try:
             if word in self._commands:
                 return self._commands[word](rest.strip())
-            if word:
+            if _COMMAND.fullmatch(word):
+                print(f"(there is no command {word}; /help lists them)", file=sys.stderr)
+            elif word:
                 self._say(text)
         except KeyboardInterrupt:
             print("(stopped)", file=sys.stderr)
         except (BactrianError, OSError, UnicodeError) as error:
-            print(f"error: {error}", file=sys.stderr)
+            print(f"error: {one_line(error)}", file=sys.stderr)
         return True
 
     def _say(self, text: str) -> None:

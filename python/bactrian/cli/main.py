@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import NoReturn, Protocol, cast
 
+from bactrian.cli.report import one_line
 from bactrian.errors import BactrianError
 
 #: Subcommand -> its line in the help. Each is one module of this package, imported when used.
@@ -75,7 +76,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except (BactrianError, OSError, UnicodeError) as error:
-        print(f"error: {_one_line(error)}", file=sys.stderr)
+        print(f"error: {one_line(error)}", file=sys.stderr)
         return 1
 
 
@@ -90,8 +91,9 @@ def _dispatch(words: Sequence[str]) -> int:
     parser.add_argument(
         "--version", action=_Version, nargs=0, help="show version, kernels and build"
     )
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     chosen: Command | None = None
+    first = next((word for word in words if not word.startswith("-")), None)
     for name, summary in COMMANDS.items():
         sub = commands.add_parser(
             name,
@@ -99,24 +101,18 @@ def _dispatch(words: Sequence[str]) -> int:
             formatter_class=argparse.RawDescriptionHelpFormatter,
             allow_abbrev=False,
         )
-        if name in words[:1]:
+        if name == first:
             chosen = cast(Command, import_module(f"bactrian.cli.{name}"))
             chosen.configure(sub)
     if not words:
         parser.print_help()
         return 0
     args = parser.parse_args(words)
-    assert chosen is not None  # noqa: S101  (the parser accepts no other first word)
+    if chosen is None:
+        parser.error(f"name a command: {', '.join(COMMANDS)}")
     code = chosen.run(args)
     sys.stdout.flush()
     return code
-
-
-def _one_line(error: Exception) -> str:
-    text = str(error)
-    if isinstance(error, OSError) and error.strerror and error.filename:
-        text = f"{error.filename}: {error.strerror}"
-    return " ".join(text.split()) or type(error).__name__
 
 
 if __name__ == "__main__":

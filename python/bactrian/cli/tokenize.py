@@ -48,11 +48,12 @@ def run(args: argparse.Namespace) -> int:
     if args.ids:
         print(ids)
     elif args.json:
-        tokens = [{"id": i, "text": _piece(tokenizer.token_bytes(i))} for i in ids]
-        print(json.dumps(tokens, ensure_ascii=False))
+        print(
+            json.dumps([_described(tokenizer.token_bytes(i), i) for i in ids], ensure_ascii=False)
+        )
     else:
         for i in ids:
-            print(f"{i:7d}  {_piece(tokenizer.token_bytes(i))!r}")
+            print(f"{i:7d}  {_quoted(tokenizer.token_bytes(i))}")
     return 0
 
 
@@ -65,6 +66,13 @@ def _text(args: argparse.Namespace) -> str:
     return sys.stdin.read()
 
 
-def _piece(data: bytes) -> str:
-    """Bytes of a token as text; those that are no whole character as hexadecimal escapes."""
-    return data.decode("utf-8", "backslashreplace")
+def _described(token: int, data: bytes) -> dict[str, object]:
+    return {"id": token, "text": data.decode("utf-8", "replace"), "bytes": list(data)}
+
+
+def _quoted(data: bytes) -> str:
+    """A token in quotes; in hexadecimal escapes if it is no whole character."""
+    try:
+        return repr(data.decode())
+    except UnicodeDecodeError:
+        return repr(data).removeprefix("b")
