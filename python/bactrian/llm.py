@@ -179,6 +179,8 @@ class LLM:
         context = self.context
         inputs = self._all_tokens(texts, parse_special=False)
         for i, tokens in enumerate(inputs):
+            if not tokens:
+                raise InvalidArgumentError(f"text {i} is empty: there is nothing to embed")
             if len(tokens) > self.model.n_ctx_max:
                 raise ContextOverflowError(
                     f"text {i} has {len(tokens)} tokens, the model takes {self.model.n_ctx_max}"

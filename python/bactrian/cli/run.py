@@ -160,7 +160,10 @@ def _prompt(args: argparse.Namespace) -> str | None:
     if args.file is not None:
         return Path(args.file).read_text(encoding="utf-8")
     if not sys.stdin.isatty() and args.conversation is not True:
-        return sys.stdin.read()
+        text = sys.stdin.read()
+        if not text.strip():
+            raise InvalidArgumentError("there is no prompt: give one with -p, -f or a pipe")
+        return text
     return None
 
 

@@ -49,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
         print(ids)
     elif args.json:
         print(
-            json.dumps([_described(tokenizer.token_bytes(i), i) for i in ids], ensure_ascii=False)
+            json.dumps([_described(i, tokenizer.token_bytes(i)) for i in ids], ensure_ascii=False)
         )
     else:
         for i in ids:

@@ -178,11 +178,9 @@ class Engine:
             sibling.n_cached = first.n_cached
             sibling.n_reused = first.n_reused
             sibling.started = first.started
-        group = [first, *siblings]
-        if siblings and first.n_cached % self._limits.page_tokens:
-            for sequence in group:
-                sequence.shared_tail = True
-        return group
+            # The first keeps the page that all share, each sibling's next token copies it.
+            sibling.shared_tail = first.n_cached % self._limits.page_tokens != 0
+        return [first, *siblings]
 
     # Drawing and reporting.
 
