@@ -136,7 +136,6 @@ def test_every_command_explains_itself_with_examples(command, capsys):
         (["run", "-l", "5"], "'5' is not of the form ID+B or ID-B"),
         (["run", "--sampler-seq", "kq"], "no sampler has the letter 'q'"),
         (["--frobnicate"], "unrecognized arguments: --frobnicate"),
-        (["--"], "name a command: run, tokenize, info, pull"),
     ],
 )
 def test_wrong_usage_is_one_line_and_exit_code_2(words, complaint, capsys):
