@@ -12,6 +12,7 @@ import argparse
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -21,7 +22,7 @@ from numpy.typing import NDArray
 
 from formats import FORMATS, Quantize, add_matrix, quantize
 from tiny_text import all_text
-from vocabulary import bpe_vocabulary, spm_vocabulary
+from vocabulary import Vocabulary, bpe_vocabulary, spm_vocabulary
 
 VocabularyKind = Literal["bpe", "spm"]
 RopeScaling = Literal["none", "linear", "yarn", "llama3"]
@@ -143,8 +144,14 @@ def _write_metadata(writer: GGUFWriter, o: TinyOptions) -> None:
         writer.add_causal_attention(False)
     if o.pooling is not None:
         writer.add_pooling_type(PoolingType[o.pooling.upper()])
-    learn = bpe_vocabulary if o.vocabulary == "bpe" else spm_vocabulary
-    learn(all_text(), o.n_vocab).write(writer)
+    _vocabulary(o.vocabulary, o.n_vocab).write(writer)
+
+
+@cache
+def _vocabulary(kind: VocabularyKind, n_tokens: int) -> Vocabulary:
+    # Cached because tests make many files, and learning takes longer than all the rest.
+    learn = bpe_vocabulary if kind == "bpe" else spm_vocabulary
+    return learn(all_text(), n_tokens)
 
 
 def _tensors(o: TinyOptions) -> Iterator[tuple[str, NDArray[np.float32]]]:
