@@ -59,9 +59,9 @@ def _model_proto(vocab: Vocab, options: Options) -> bytes:
             kind = TokenType.UNKNOWN  # exactly one is allowed
         elif kind == TokenType.UNKNOWN:
             kind = TokenType.CONTROL
-        if not text or vocab.id_of[text] != i:
-            # Unreachable from text, but its id must stay taken: an unused piece of its own name.
-            kind, text = TokenType.UNUSED, f"\x00{i}"
+        if not text or "\0" in text or vocab.id_of[text] != i:
+            # The library refuses these texts, but their ids must stay taken.
+            kind, text = TokenType.UNUSED, _free_name(i, vocab)
         piece = text.encode()
         body = _bytes_field(1, piece) + b"\x15" + struct.pack("<f", scores[i]) + _int_field(3, kind)
         proto += _bytes_field(1, body)
@@ -76,6 +76,14 @@ def _model_proto(vocab: Vocab, options: Options) -> bytes:
     normalizer += _int_field(5, 1)  # spaces become U+2581
     proto += _bytes_field(2, trainer) + _bytes_field(3, normalizer)
     return bytes(proto)
+
+
+def _free_name(token: int, vocab: Vocab) -> str:
+    """A text for a token out of reach that is no other token's: noncharacters and its id."""
+    name = f"\ufffe{token}\ufffe"
+    while name in vocab.id_of:
+        name += "\ufffe"
+    return name
 
 
 def has_all_bytes(vocab: Vocab) -> bool:
