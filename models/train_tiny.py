@@ -200,7 +200,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Train the tiny model.")
     parser.add_argument("output", type=Path, help="the GGUF file to write")
     parser.add_argument("--steps", type=int, default=2400, help="default: %(default)s")
-    parser.add_argument("--threads", type=int, default=2, help="default: %(default)s")
+    parser.add_argument("--threads", type=int, default=1, help="default: %(default)s")
     args = parser.parse_args()
     torch.set_num_threads(args.threads)
     torch.manual_seed(1)

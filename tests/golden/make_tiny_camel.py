@@ -27,7 +27,7 @@ GOLDEN = Path(__file__).with_name("tiny_camel.json")
 EOS = 2
 MAX_TOKENS = 96
 
-STORY_PROMPTS = ["Once a small camel", "The old guide looked", "def humps(camel):\n"]
+STORY_PROMPTS = ["Once a small camel", "The old guide looked", "def humps(camel)"]
 CHATS = [
     ["Who are you?"],
     ["How many humps does a Bactrian camel have?"],
