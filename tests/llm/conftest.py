@@ -1,17 +1,11 @@
 """Tiny models with random weights, and checks of the page accounting after every test."""
 
-import sys
-from pathlib import Path
-
 import gguf
 import numpy as np
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "models"))
-
-from bactrian import LLM, Model  # noqa: E402
-from make_tiny import TinyOptions, tiny_llama  # noqa: E402
+from bactrian import LLM, Model
+from make_tiny import TinyOptions, tiny_llama
 
 #: A token that the broken model turns into NaN.
 BROKEN_TOKEN = 300
