@@ -25,7 +25,10 @@ target_compile_definitions(_core PRIVATE
   BACTRIAN_COMPILER="${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION}"
   BACTRIAN_BUILD_TYPE="${CMAKE_BUILD_TYPE}")
 # The module is where the parts meet: it alone chooses the backend.
-target_include_directories(_core PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/bind/..)
+set(private ${CMAKE_CURRENT_BINARY_DIR}/private/_core)
+file(MAKE_DIRECTORY ${private})
+file(CREATE_LINK ${CMAKE_CURRENT_SOURCE_DIR}/bind ${private}/bind SYMBOLIC)
+target_include_directories(_core PRIVATE ${private})
 target_link_libraries(_core PRIVATE
   bactrian_runtime bactrian_backend_cpu bactrian_kernels bactrian_quant bactrian_sample)
 install(TARGETS _core DESTINATION bactrian)

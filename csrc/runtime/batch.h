@@ -39,6 +39,9 @@ class Batch {
   Pooling pooling() const noexcept { return pooling_; }
   std::span<const int32_t> tokens() const noexcept { return tokens_; }
   std::span<const Run> runs() const noexcept { return runs_; }
+  std::span<const int32_t> tokens_of(const Run& run) const noexcept {
+    return tokens().subspan(static_cast<size_t>(run.begin), static_cast<size_t>(run.n_tokens));
+  }
 
   /// Rows of output: rows of logits, or inputs.
   int64_t n_outputs() const noexcept { return n_outputs_; }

@@ -13,11 +13,11 @@ namespace bactrian {
 /// elsewhere.
 struct Output {
   BatchKind kind = BatchKind::tokens;
-  std::shared_ptr<float[]> values;  // [n_rows, n_cols], dense
+  std::shared_ptr<float[]> values = nullptr;  // [n_rows, n_cols], dense
   int64_t n_rows = 0;
   int64_t n_cols = 0;  // n_vocab or n_embd
   Pooling pooling = Pooling::none;
-  std::vector<int64_t> input_rows;  // embedding batches: rows of each input, summing to n_rows
+  std::vector<int64_t> input_rows = {};  // embedding batches: rows of each input, summing to n_rows
 };
 
 /// Hands out host buffers and takes them back when their last owner lets go, on any thread, so that

@@ -22,10 +22,6 @@ void append_span(Ubatch& ubatch, std::span<const int32_t> tokens, int32_t positi
 
 int64_t n_rows(const Ubatch& ubatch) { return static_cast<int64_t>(ubatch.step.tokens.size()); }
 
-std::span<const int32_t> slice(const Batch& batch, int64_t begin, int64_t count) {
-  return batch.tokens().subspan(static_cast<size_t>(begin), static_cast<size_t>(count));
-}
-
 }  // namespace
 
 std::vector<Ubatch> plan_tokens(const Batch& batch, int64_t n_ubatch,
@@ -40,7 +36,10 @@ std::vector<Ubatch> plan_tokens(const Batch& batch, int64_t n_ubatch,
       Ubatch& ubatch = ubatches.back();
       const int64_t row_begin = n_rows(ubatch);
       const int64_t count = std::min(run.n_tokens - done, n_ubatch - row_begin);
-      append_span(ubatch, slice(batch, run.begin + done, count), next->second);
+      append_span(
+          ubatch,
+          batch.tokens_of(run).subspan(static_cast<size_t>(done), static_cast<size_t>(count)),
+          next->second);
       ubatch.sequences.push_back(run.sequence);
       for (int64_t i = 0; i < count; ++i) {
         const bool is_last = done + i + 1 == run.n_tokens;
@@ -61,7 +60,7 @@ std::vector<Ubatch> plan_inputs(const Batch& batch, int64_t n_ubatch) {
     if (ubatches.empty() || n_rows(ubatches.back()) + run.n_tokens > n_ubatch) {
       ubatches.emplace_back();
     }
-    append_span(ubatches.back(), slice(batch, run.begin, run.n_tokens), 0);
+    append_span(ubatches.back(), batch.tokens_of(run), 0);
   }
   for (Ubatch& ubatch : ubatches) {
     ubatch.wanted_rows = pooled_rows(batch.pooling(), ubatch.step.spans);

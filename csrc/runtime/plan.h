@@ -11,8 +11,8 @@ namespace bactrian {
 
 /// What one forward pass of a decode does: plain data.
 struct Ubatch {
-  Step step;                       // without the page table
-  std::vector<int32_t> sequences;  // of each span; empty in embedding batches
+  Step step;                         // without the page table
+  std::vector<int32_t> sequences;    // of each span; empty in embedding batches
   std::vector<int32_t> wanted_rows;  // ascending, in the order of the batch's outputs
 };
 

@@ -4,4 +4,5 @@ bactrian_component(runtime SOURCES
   runtime/output.cc
   runtime/plan.cc
   runtime/pooling.cc
+  runtime/reservation.cc
   DEPENDS model kv sample)
