@@ -1,6 +1,6 @@
 """Trains the tiny model that is committed as ``tiny-camel.gguf``.
 
-Needs torch==2.13.0 (CPU), gguf==0.19.0 and numpy; takes under ten minutes on two cores:
+Needs torch==2.13.0 (CPU), gguf==0.19.0 and numpy; takes about ten minutes on one core:
 
     python models/train_tiny.py models/tiny-camel.gguf
 
