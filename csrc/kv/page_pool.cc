@@ -17,8 +17,8 @@ int32_t PagePool::take() {
   if (blank_.empty()) {
     // Leaves go first, so that what stays cached can still be reached. There is one unless a page
     // is held whose parent is not; then the oldest goes together with what continues it.
-    const auto leaf = std::ranges::find_if(
-        cached_, [this](int32_t page) { return at(page).children.empty(); });
+    const auto leaf =
+        std::ranges::find_if(cached_, [this](int32_t page) { return at(page).children.empty(); });
     withdraw(leaf != cached_.end() ? *leaf : cached_.front());
   }
   const int32_t page = blank_.back();
