@@ -105,11 +105,13 @@ _TOOLS = r"""
 {{ show(call) }}
     {%- endfor %}
 {%- else %}
-{{- message.role | capitalize }}: {{ message.content | trim | upper if style == 'loud' else message.content }}
+{{- message.role | capitalize }}: {{ message.content }}
 {% endif %}
 {%- endfor %}
 {{- messages | map(attribute='role') | join(',') }}
-{%- for message in messages | selectattr('role', 'equalto', 'user') %}{{ loop.cycle('a', 'b') }}{% endfor %}
+{%- for message in messages | selectattr('role', 'equalto', 'user') %}
+{{- loop.cycle('a', 'b') }}
+{%- endfor %}
 {%- if add_generation_prompt %}{{ "\nAssistant:" }}{% endif %}
 """
 

@@ -53,7 +53,6 @@ def main() -> None:
                         chat_template=source,
                         tokenize=False,
                         add_generation_prompt=add_generation_prompt,
-                        style="plain",
                     )
                 except jinja2.TemplateError as error:
                     record["error"] = str(error)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection
 
 from bactrian.errors import InvalidArgumentError
 
@@ -15,10 +15,10 @@ class StopChecker:
     wins; of those, the longest that is complete. Empty stop strings are ignored.
     """
 
-    def __init__(self, stops: str | Iterable[str] | None) -> None:
+    def __init__(self, stops: str | Collection[str] | None) -> None:
         """``stops``: one string, several, or None. InvalidArgumentError for anything else."""
-        given = [stops] if isinstance(stops, str) else list(stops or ())
-        if not all(isinstance(stop, str) for stop in given):
+        given = [stops] if isinstance(stops, str) else stops or ()
+        if not isinstance(given, Collection) or not all(isinstance(stop, str) for stop in given):
             raise InvalidArgumentError("stop must be a string or a list of strings")
         unique = sorted({stop for stop in given if stop}, key=len, reverse=True)
         self._stops = unique

@@ -17,7 +17,9 @@ def known(folder: Path, name: str) -> list[tuple[str, list[int]]]:
     # A separator follows the last text too.
     assert len(inputs) == len(lines) + 1 == 47
     assert inputs.pop() == ""
-    return [(text, [int(i) for i in line.split()]) for text, line in zip(inputs, lines, strict=True)]
+    return [
+        (text, [int(i) for i in line.split()]) for text, line in zip(inputs, lines, strict=True)
+    ]
 
 
 @pytest.mark.parametrize("name", NAMES)
