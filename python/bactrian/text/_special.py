@@ -24,8 +24,7 @@ class SpecialSplitter:
     """Finds the special tokens of a vocabulary in a text.
 
     Control and unknown tokens count only inside trusted text, user-defined tokens everywhere.
-    Of overlapping matches the longest wins, then the leftmost: the same as splitting the text by
-    each token in turn, longest token first.
+    The text is split by each token in turn, longest token first.
     """
 
     def __init__(self, vocab: Vocab, model_name: str) -> None:
@@ -57,16 +56,27 @@ class SpecialSplitter:
         return fragments
 
     def _chosen(self, text: str, untrusted: bytearray) -> list[tuple[int, str]]:
-        taken = bytearray(len(text))
+        """Start and text of each special token, from left to right."""
         chosen = []
-        for start, found in sorted(self._finder.find(text), key=lambda hit: (-len(hit[1]), hit[0])):
-            end = start + len(found)
-            guarded = self._id_of[found] in self._guarded
-            if guarded and untrusted.find(1, start, end) >= 0:
-                continue
-            if taken.find(1, start, end) < 0:
-                taken[start:end] = b"\1" * len(found)
-                chosen.append((start, found))
+        gaps = [(0, len(text))]
+        for wanted in self._finder.present(text):
+            guarded = self._id_of[wanted] in self._guarded
+            remaining = []
+            for begin, end in gaps:
+                start = text.find(wanted, begin, end)
+                while start >= 0:
+                    after = start + len(wanted)
+                    if guarded and untrusted.find(1, start, after) >= 0:
+                        start = text.find(wanted, start + 1, end)
+                        continue
+                    chosen.append((start, wanted))
+                    if begin < start:
+                        remaining.append((begin, start))
+                    begin = after
+                    start = text.find(wanted, begin, end)
+                if begin < end:
+                    remaining.append((begin, end))
+            gaps = remaining
         return sorted(chosen)
 
 
