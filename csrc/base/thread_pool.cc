@@ -31,10 +31,11 @@ template <typename T>
 void wait_while_equal(const std::atomic<T>& word, T old) noexcept {
   const auto deadline = std::chrono::steady_clock::now() + kSpinTime;
   do {
-    for (int i = 0; i < 32; ++i) {
+    for (int i = 0; i < 64; ++i) {
       if (word.load(std::memory_order_acquire) != old) return;
       relax();
     }
+    std::this_thread::yield();  // the awaited thread may be queued for this very processor
   } while (std::chrono::steady_clock::now() < deadline);
   word.wait(old, std::memory_order_acquire);
 }
