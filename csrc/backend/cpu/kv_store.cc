@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
 #include "base/error.h"
 #include "base/half.h"
@@ -36,6 +37,14 @@ const KvShape& checked(const KvShape& shape) {
   return shape;
 }
 
+/// Bytes of all pages; the largest size_t, which no allocation fulfils, if they are more.
+size_t store_bytes(const KvShape& shape) {
+  size_t bytes = 0;
+  const bool overflow =
+      __builtin_mul_overflow(shape.page_bytes(), static_cast<size_t>(shape.n_pages), &bytes);
+  return overflow ? std::numeric_limits<size_t>::max() : bytes;
+}
+
 BlockQ8_0 quantize(const float* x) noexcept {
   BlockQ8_0 block;
   format(DType::Q8_0).quantize(x, reinterpret_cast<std::byte*>(&block), kQ8Block);
@@ -60,7 +69,7 @@ CpuKvStore::CpuKvStore(const KvShape& shape)
     : shape_(checked(shape)),
       key_bytes_(block_bytes(shape.dtype_k, shape.d_head_k)),
       value_bytes_(block_bytes(shape.dtype_v, shape.d_head_v)),
-      memory_(shape.page_bytes() * static_cast<size_t>(shape.n_pages), "the KV cache") {}
+      memory_(store_bytes(shape), "the KV cache") {}
 
 std::byte* CpuKvStore::block(int layer, int64_t page, int head) const noexcept {
   const int64_t index = (layer * shape_.n_pages + page) * shape_.n_head_kv + head;
