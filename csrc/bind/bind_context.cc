@@ -187,9 +187,10 @@ void bind_context(py::module_& m) {
           "sequence"_a, "n_keep"_a, "n_discard"_a,
           "Drops tokens [n_keep, n_keep + n_discard); later ones move down and keep their values.",
           WithoutGil())
-      .def("reuse_prefix", &reuse_prefix, "sequence"_a, "tokens"_a,
-           "Gives an empty sequence the longest cached prefix of ``tokens``; returns its length.\n\n"
-           "Always leaves at least one token to evaluate.")
+      .def(
+          "reuse_prefix", &reuse_prefix, "sequence"_a, "tokens"_a,
+          "Gives an empty sequence the longest cached prefix of ``tokens``; returns its length.\n\n"
+          "Always leaves at least one token to evaluate.")
       .def(
           "check", [](const ContextHandle& c) { c.context->check(); },
           "Verifies the page accounting; raises BactrianError naming what is inconsistent.",

@@ -34,8 +34,9 @@ int resolve_threads(int n_threads) {
 
 void bind_info(py::module_& m) {
   m.def("build_info", build_info, "version, compiler, build_type and backends of this build.");
-  m.def("default_threads", [] { return default_thread_count(); },
-        "min(CPU affinity, cgroup quota), at least 1.");
+  m.def(
+      "default_threads", [] { return default_thread_count(); },
+      "min(CPU affinity, cgroup quota), at least 1.");
 }
 
 }  // namespace bactrian

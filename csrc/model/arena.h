@@ -28,8 +28,7 @@ class Arena {
   /// Gives back what was taken since it was made.
   class Scope {
    public:
-    explicit Scope(Arena& arena)
-        : arena_(arena), block_(arena.block_), used_(arena.used_floats_) {}
+    explicit Scope(Arena& arena) : arena_(arena), block_(arena.block_), used_(arena.used_floats_) {}
     ~Scope() {
       arena_.block_ = block_;
       arena_.used_floats_ = used_;

@@ -157,8 +157,8 @@ RopeParams read_rope(const GgufFile& file, const Keys& keys, const Hparams& hpar
   }
   rope.scaling = *scaling;
   rope.attn_factor = keys.number("rope.scaling.attn_factor", kTiny, kHuge, rope.attn_factor);
-  rope.n_ctx_original = keys.integer("rope.scaling.original_context_length", 1, kMaxContext,
-                                     hparams.n_ctx_train);
+  rope.n_ctx_original =
+      keys.integer("rope.scaling.original_context_length", 1, kMaxContext, hparams.n_ctx_train);
   rope.ext_factor = keys.number("rope.scaling.yarn_ext_factor", 0.0, 1.0, rope.ext_factor);
   rope.beta_fast = keys.number("rope.scaling.yarn_beta_fast", kTiny, kHuge, rope.beta_fast);
   rope.beta_slow = keys.number("rope.scaling.yarn_beta_slow", kTiny, kHuge, rope.beta_slow);
@@ -193,9 +193,9 @@ void apply_overrides(const RopeOverrides& overrides, Hparams& hparams) {
     if (!overrides.scaling && rope.scaling == RopeScaling::none) rope.scaling = RopeScaling::linear;
     if (rope.scaling != RopeScaling::none) {
       const double stretched = static_cast<double>(rope.n_ctx_original) * rope.factor;
-      hparams.n_ctx_max = std::max(
-          hparams.n_ctx_train,
-          static_cast<int>(std::min(stretched, static_cast<double>(kMaxContext))));
+      hparams.n_ctx_max =
+          std::max(hparams.n_ctx_train,
+                   static_cast<int>(std::min(stretched, static_cast<double>(kMaxContext))));
     }
   }
 }

@@ -42,8 +42,8 @@ AttentionBlock::AttentionBlock(WeightLoader& loader, const std::string& prefix,
   q_ = Linear::load(loader, prefix + ".attn_q", n_embd, n_q);
   k_ = Linear::load(loader, prefix + ".attn_k", n_embd, n_k);
   v_ = Linear::load(loader, prefix + ".attn_v", n_embd, n_v);
-  output_ = Linear::load(loader, prefix + ".attn_output", int64_t{shape.n_head} * shape.d_head_v,
-                         n_embd);
+  output_ =
+      Linear::load(loader, prefix + ".attn_output", int64_t{shape.n_head} * shape.d_head_v, n_embd);
 }
 
 Matrix AttentionBlock::run(const Pass& pass, int layer, Matrix rope_table, Matrix x,

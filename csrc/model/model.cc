@@ -25,8 +25,8 @@ std::shared_ptr<const Model> Model::load(std::shared_ptr<const GgufFile> file, B
   const std::shared_ptr<Model> model(new Model());
   model->file_ = std::move(file);
   // First of all: an unknown architecture should not be blamed for the keys it lacks.
-  const ArchitectureFactory make = find_architecture(
-      model->file_->require_string("general.architecture"), model->file_->path());
+  const ArchitectureFactory make =
+      find_architecture(model->file_->require_string("general.architecture"), model->file_->path());
   model->hparams_ = read_hparams(*model->file_, overrides);
   WeightLoader loader(*model->file_, backend, progress);
   model->architecture_ = make(model->hparams_, loader);

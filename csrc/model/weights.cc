@@ -84,10 +84,10 @@ const TensorInfo& WeightLoader::take(const std::string& name, std::initializer_l
   return *tensor;
 }
 
-std::unique_ptr<Weight> WeightLoader::load(const TensorInfo& tensor, int64_t n_rows,
-                                           int64_t n_cols, WeightRole role) {
-  auto weight = backend_.load(
-      {std::string(tensor.name), tensor.dtype, n_rows, n_cols, tensor.data}, role);
+std::unique_ptr<Weight> WeightLoader::load(const TensorInfo& tensor, int64_t n_rows, int64_t n_cols,
+                                           WeightRole role) {
+  auto weight =
+      backend_.load({std::string(tensor.name), tensor.dtype, n_rows, n_cols, tensor.data}, role);
   packed_bytes_ += static_cast<int64_t>(weight->size_bytes());
   if (progress_) progress_(static_cast<double>(file_bytes_) / static_cast<double>(total_bytes_));
   return weight;

@@ -14,12 +14,10 @@ Array = NDArray[np.float32]
 
 
 def random_tokens(seed: int, n_tokens: int, n_vocab: int) -> list[int]:
-    return np.random.default_rng(seed).integers(0, n_vocab, n_tokens).tolist()  # type: ignore[no-any-return]
+    return np.random.default_rng(seed).integers(0, n_vocab, n_tokens).tolist()
 
 
-def decode(
-    context: _core.Context, *runs: tuple[int, list[int]], logits: Logits = "last"
-) -> Array:
+def decode(context: _core.Context, *runs: tuple[int, list[int]], logits: Logits = "last") -> Array:
     """Logits of one token batch of (sequence, tokens)."""
     batch = _core.Batch()
     for sequence, tokens in runs:

@@ -32,7 +32,7 @@ SHAPES = {
 }
 
 # The reference computes in float64, the engine in float32; logits are near 1.
-ATOL = 1e-4
+ATOL = 3e-5
 
 
 @pytest.mark.parametrize("options", SHAPES.values(), ids=SHAPES.keys())
@@ -58,9 +58,7 @@ def test_format(tiny: TinyModels, make_context: MakeContext, dtype: str) -> None
     np.testing.assert_array_equal(single, prefill)
 
 
-@pytest.mark.parametrize(
-    ("dtype", "atol"), [("F32", ATOL), ("F16", 5e-3), ("Q8_0", 5e-2)]
-)
+@pytest.mark.parametrize(("dtype", "atol"), [("F32", ATOL), ("F16", 5e-3), ("Q8_0", 1e-1)])
 def test_kv_cache_types(
     tiny: TinyModels, make_context: MakeContext, dtype: str, atol: float
 ) -> None:

@@ -62,10 +62,9 @@ TEST(hparams_vocabulary_size_from_the_token_list) {
 }
 
 TEST(hparams_missing_keys_are_named) {
-  for (const char* key :
-       {"general.architecture", "llama.context_length", "llama.embedding_length",
-        "llama.block_count", "llama.feed_forward_length", "llama.attention.head_count",
-        "llama.attention.layer_norm_rms_epsilon"}) {
+  for (const char* key : {"general.architecture", "llama.context_length", "llama.embedding_length",
+                          "llama.block_count", "llama.feed_forward_length",
+                          "llama.attention.head_count", "llama.attention.layer_norm_rms_epsilon"}) {
     CHECK_ERROR(read(without(key)), ErrorCode::bad_file, key);
   }
 }
@@ -73,15 +72,15 @@ TEST(hparams_missing_keys_are_named) {
 TEST(hparams_out_of_range_keys_are_named) {
   for (const char* key :
        {"llama.context_length", "llama.embedding_length", "llama.block_count",
-        "llama.feed_forward_length", "llama.attention.head_count",
-        "llama.attention.head_count_kv", "llama.rope.dimension_count", "llama.vocab_size"}) {
+        "llama.feed_forward_length", "llama.attention.head_count", "llama.attention.head_count_kv",
+        "llama.rope.dimension_count", "llama.vocab_size"}) {
     CHECK_ERROR(read(with(key, 0u)), ErrorCode::bad_file, key);
     CHECK_ERROR(read(with(key, 0xffffffffu)), ErrorCode::bad_file, key);
     CHECK_ERROR(read(with(key, std::string("many"))), ErrorCode::bad_file, key);
   }
-  for (const char* key : {"llama.rope.freq_base", "llama.rope.scaling.factor",
-                          "llama.rope.scaling.attn_factor", "llama.rope.scaling.yarn_beta_fast",
-                          "llama.attention.layer_norm_rms_epsilon"}) {
+  for (const char* key :
+       {"llama.rope.freq_base", "llama.rope.scaling.factor", "llama.rope.scaling.attn_factor",
+        "llama.rope.scaling.yarn_beta_fast", "llama.attention.layer_norm_rms_epsilon"}) {
     CHECK_ERROR(read(with(key, -1.0f)), ErrorCode::bad_file, key);
     CHECK_ERROR(read(with(key, std::nanf(""))), ErrorCode::bad_file, key);
   }

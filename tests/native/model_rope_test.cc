@@ -40,9 +40,9 @@ TEST(rope_linear_divides_all_frequencies) {
 }
 
 TEST(rope_yarn_with_default_betas) {
-  const Rope rope = make_rope(
-      {.n_rot = 64, .scaling = RopeScaling::yarn, .factor = 4.0, .n_ctx_original = 2048},
-      RopeLayout::adjacent, {});
+  const Rope rope =
+      make_rope({.n_rot = 64, .scaling = RopeScaling::yarn, .factor = 4.0, .n_ctx_original = 2048},
+                RopeLayout::adjacent, {});
   CHECK(std::abs(rope.magnitude - 1.138629436111989f) < 1e-6f);
   check_frequencies(rope, {{0, 1.0},
                            {1, 0.7498942017555237},

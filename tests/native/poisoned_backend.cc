@@ -178,9 +178,8 @@ class PoisonedBackend final : public Backend {
   void move_cells(KvStore& store, std::span<const int32_t> src, std::span<const int32_t> dst,
                   int delta, const Rope& rope) override {
     later([this, store = unwrap(store), src = std::vector(src.begin(), src.end()),
-           dst = std::vector(dst.begin(), dst.end()), delta, rope] {
-      inner_->move_cells(*store, src, dst, delta, rope);
-    });
+           dst = std::vector(dst.begin(), dst.end()), delta,
+           rope] { inner_->move_cells(*store, src, dst, delta, rope); });
   }
 
  private:

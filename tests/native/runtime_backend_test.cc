@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <memory>
 #include <vector>
 
@@ -25,10 +26,13 @@ std::vector<int32_t> tokens(int seed, int n) {
 }
 
 std::vector<float> values(const Output& output) {
-  return {output.values.get(), output.values.get() + output.n_rows * output.n_cols};
+  std::vector<float> copy(static_cast<size_t>(output.n_rows * output.n_cols));
+  std::copy_n(output.values.get(), copy.size(), copy.begin());
+  return copy;
 }
 
-/// Prefill, decode, fork, shift and embeddings of all poolings on one backend; all results in a row.
+/// Prefill, decode, fork, shift and embeddings of all poolings on one backend; all results in a
+/// row.
 std::vector<float> run_everything(const test::GgufWriter& writer, MakeBackend make) {
   const test::TempGguf file(writer);
   std::shared_ptr<const Model> model;

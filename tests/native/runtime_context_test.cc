@@ -46,7 +46,9 @@ Batch token_batch(int32_t sequence, int n, LogitsRows logits = LogitsRows::last)
 }
 
 std::vector<float> values(const Output& output) {
-  return {output.values.get(), output.values.get() + output.n_rows * output.n_cols};
+  std::vector<float> copy(static_cast<size_t>(output.n_rows * output.n_cols));
+  std::copy_n(output.values.get(), copy.size(), copy.begin());
+  return copy;
 }
 
 TEST(context_sizes) {

@@ -128,8 +128,8 @@ GgufWriter tiny_llama(const TinyLlama& shape) {
   const auto n_vocab = static_cast<uint64_t>(shape.n_vocab);
   const auto n_embd = static_cast<uint64_t>(shape.n_embd);
   const auto n_ff = static_cast<uint64_t>(shape.n_ff);
-  const uint64_t n_kv = n_embd / static_cast<uint64_t>(shape.n_head) *
-                        static_cast<uint64_t>(shape.n_head_kv);
+  const uint64_t n_kv =
+      n_embd / static_cast<uint64_t>(shape.n_head) * static_cast<uint64_t>(shape.n_head_kv);
   const auto linear = [&](const std::string& name, uint64_t n_in, uint64_t n_out) {
     w.add_random(name + ".weight", {n_in, n_out}, 0.0f, 0.3f);
     if (shape.biases) w.add_random(name + ".bias", {n_out}, 0.0f, 0.1f);

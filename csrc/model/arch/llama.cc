@@ -35,10 +35,8 @@ class Llama final : public Architecture {
         .n_embd = h.n_embd,
         .norm_eps = h.norm_eps,
         .rope_layout = kRopeLayout};
-    const FeedForwardOptions feed_forward{.n_embd = h.n_embd,
-                                          .n_ff = h.n_ff,
-                                          .norm_eps = h.norm_eps,
-                                          .activation = Activation::silu};
+    const FeedForwardOptions feed_forward{
+        .n_embd = h.n_embd, .n_ff = h.n_ff, .norm_eps = h.norm_eps, .activation = Activation::silu};
     for (int i = 0; i < h.n_layer; ++i) {
       const std::string prefix = "blk." + std::to_string(i);
       layers_.push_back({AttentionBlock(loader, prefix, attention),
