@@ -6,6 +6,7 @@
 #include "base/cpu_info.h"
 #include "base/error.h"
 #include "bind/bind.h"
+#include "kernels/select.h"
 
 namespace py = pybind11;
 
@@ -34,6 +35,16 @@ int resolve_threads(int n_threads) {
 
 void bind_info(py::module_& m) {
   m.def("build_info", build_info, "version, compiler, build_type and backends of this build.");
+  m.def(
+      "supported_isas",
+      [] {
+        const auto names = supported_isas();
+        return std::vector<std::string>(names.begin(), names.end());
+      },
+      "Kernel tables this machine can run, worst first: always \"ref\", then e.g. \"avx2\".");
+  m.def("selected_isa", &selected_isa,
+        "The kernel table in use: the best one, or the one named by ``BACTRIAN_ISA``.\n\n"
+        "Raises UnsupportedError if ``BACTRIAN_ISA`` names one that this machine or build lacks.");
   m.def(
       "default_threads", [] { return default_thread_count(); },
       "min(CPU affinity, cgroup quota), at least 1.");

@@ -74,7 +74,12 @@ class Model:
         rope_freq_base: float | None = None,
         progress: Callable[[float], None] | None = None,
     ) -> None:
-        """Packs the weights; ``progress`` gets 0..1 and may raise to cancel."""
+        """Packs the weights; ``progress`` gets 0..1 and may raise to cancel.
+
+        ``rope_scaling`` (none, linear, yarn), ``rope_scale`` (factor by which the context is
+        extended) and ``rope_freq_base`` replace what the file says. Raises FileFormatError,
+        UnsupportedError, InvalidArgumentError or OutOfMemoryError.
+        """
     architecture: str
     n_vocab: int
     n_embd: int
@@ -82,12 +87,14 @@ class Model:
     n_head: int
     n_head_kv: int
     n_ctx_train: int
+    n_ctx_max: int  # longest sequence: n_ctx_train, or more if rope_scale stretches it
     n_ctx_max: int  # longest sequence: n_ctx_train, or more with RoPE scaling
     n_params: int
     causal: bool
     pooling: Literal["none", "mean", "cls", "last"] | None  # what the file says
     file_bytes: int  # bytes of tensor data in the file
     packed_bytes: int  # memory held beyond the mapped file
+    unused_tensors: list[str]  # of the file, in file order
 
     def kv_bytes_per_token(self, dtype_k: str = "F16", dtype_v: str = "F16") -> int: ...
 
@@ -112,7 +119,10 @@ class Batch:
         *,
         logits: Literal["none", "last", "all"] = "last",
     ) -> None:
-        """Appends tokens to a sequence of the context. InvalidArgumentError in an embedding batch."""
+        """Appends tokens to a sequence of the context.
+
+        Raises InvalidArgumentError in an embedding batch, for a negative sequence or no tokens.
+        """
     def add_input(self, tokens: Sequence[int] | NDArray[np.int32]) -> None:
         """Adds one whole input to embed. InvalidArgumentError in a token batch or if empty."""
     def __len__(self) -> int:
@@ -124,7 +134,10 @@ class Output:
 
     @property
     def logits(self) -> NDArray[np.float32]:
-        """[n_rows, n_vocab], rows in the order added. InvalidArgumentError for embedding batches."""
+        """[n_rows, n_vocab], rows in the order added.
+
+        Raises InvalidArgumentError for embedding batches.
+        """
     @property
     def embeddings(self) -> list[NDArray[np.float32]]:
         """Per input [n_embd], or [n_tokens, n_embd] with pooling none; not normalised."""
@@ -143,7 +156,11 @@ class Context:
         dtype_k: str = "F16",
         dtype_v: str = "F16",
     ) -> None:
-        """``n_ctx``: tokens of KV cache for all sequences together, 0 = the model's context."""
+        """``n_ctx``: tokens of KV cache for all sequences together, 0 = the model's context.
+
+        ``n_ubatch``: rows of one forward pass. ``dtype_k``, ``dtype_v``: F32, F16 or Q8_0. The
+        memory of the cache is taken with the first token batch.
+        """
     @property
     def n_ctx(self) -> int: ...
     @property
@@ -161,7 +178,8 @@ class Context:
         """Runs the batch. On any error all sequences are as they were before the call.
 
         Raises ContextOverflowError (no pages, or a sequence beyond the model's context),
-        AbortedError, InvalidArgumentError (token id out of range).
+        AbortedError, InvalidArgumentError (token id out of range), UnsupportedError (tokens for a
+        model that isn't causal). Ctrl-C ends it on the main thread.
         """
     def abort(self) -> None:
         """Interrupts the decode that runs now, from any thread; without one, does nothing."""
@@ -216,4 +234,7 @@ def sample_rows(
 def log_probabilities(
     logits: NDArray[np.float32], n_top: int, tokens: Sequence[int] | NDArray[np.int32]
 ) -> tuple[NDArray[np.int32], NDArray[np.float32], NDArray[np.float32]]:
-    """Softmax of raw logits rows: top ids [n, n_top], their log-probabilities, and those of ``tokens``."""
+    """Softmax of raw logits rows.
+
+    Returns the top ids [n, n_top], their log-probabilities, and those of ``tokens`` [n].
+    """

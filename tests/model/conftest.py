@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import pytest
-from make_tiny import TinyOptions, tiny_llama
-from reference.llama import Llama
 
 from bactrian import _core
+from make_tiny import TinyOptions, tiny_llama
+from reference.llama import Llama
 
 MakeContext = Callable[..., _core.Context]
 
@@ -44,7 +43,7 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> TinyModels:
 
 @pytest.fixture
 def make_context() -> Iterator[MakeContext]:
-    """``make_context(model, **options)``; the page accounting of all contexts is checked at the end."""
+    """``make_context(model, **options)``; the page accounting of all is checked at the end."""
     contexts: list[_core.Context] = []
 
     def make(model: _core.Model, **options: Any) -> _core.Context:
@@ -58,9 +57,3 @@ def make_context() -> Iterator[MakeContext]:
             context.remove(sequence)
         context.check()
         assert context.n_free_pages == context.n_pages
-
-
-@pytest.fixture
-def small() -> TinyOptions:
-    """A model that a test can run hundreds of times."""
-    return replace(TinyOptions(), n_embd=64, n_head=4, n_head_kv=2, n_ff=96, n_vocab=320)

@@ -8,9 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from make_tiny import TinyOptions
-from model.conftest import MakeContext, TinyModels
-from model.harness import decode, embed, random_tokens, same_bits
 
 from bactrian import _core
 from bactrian.errors import (
@@ -19,6 +16,9 @@ from bactrian.errors import (
     OutOfMemoryError,
     UnsupportedError,
 )
+from make_tiny import TinyOptions
+from model.conftest import MakeContext, TinyModels
+from model.harness import decode, embed, random_tokens, same_bits
 
 D = TinyOptions()
 
@@ -191,7 +191,7 @@ def test_broken_models_are_refused(tiny: TinyModels, tmp_path: Any) -> None:
     whole = tiny.path(D).read_bytes()
     renamed = tmp_path / "renamed.gguf"
     renamed.write_bytes(whole.replace(b"blk.1.ffn_up.weight", b"blk.1.ffn_uq.weight"))
-    with pytest.raises(FileFormatError, match="blk.1.ffn_up.weight is missing"):
+    with pytest.raises(FileFormatError, match=r"blk\.1\.ffn_up\.weight is missing"):
         _core.Model(_core.GgufFile(str(renamed)))
     renamed.write_bytes(whole.replace(b"\x05\0\0\0\0\0\0\0llama", b"\x05\0\0\0\0\0\0\0camel", 1))
     with pytest.raises(UnsupportedError, match='"camel" is not supported; supported are: llama'):

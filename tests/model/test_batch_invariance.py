@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+
+from bactrian import _core
 from make_tiny import TinyOptions
 from model.conftest import MakeContext, TinyModels
 from model.harness import Array, decode, embed, random_tokens, same_bits
-
-from bactrian import _core
 
 # Packed with a fused kernel, packed without one, left in the file's layout; F32 is GEMM alone.
 DTYPES = ["F32", "Q4_1", "Q6_K", "Q5_0"]

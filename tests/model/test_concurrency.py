@@ -11,12 +11,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
-from make_tiny import TinyOptions
-from model.conftest import MakeContext, TinyModels
-from model.harness import Array, decode, embed, random_tokens, same_bits
 
 from bactrian import _core
 from bactrian.errors import AbortedError, InvalidArgumentError
+from make_tiny import TinyOptions
+from model.conftest import MakeContext, TinyModels
+from model.harness import Array, decode, embed, random_tokens, same_bits
 
 D = TinyOptions()
 # A decode of many passes: the other thread acts long before it ends.

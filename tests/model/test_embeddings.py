@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+
+from bactrian import _core
+from bactrian.errors import ContextOverflowError, InvalidArgumentError, UnsupportedError
 from make_tiny import TinyOptions
 from model.conftest import MakeContext, TinyModels
 from model.harness import decode, embed, random_tokens, same_bits
 from reference.llama import pool
-
-from bactrian import _core
-from bactrian.errors import ContextOverflowError, InvalidArgumentError, UnsupportedError
 
 D = TinyOptions()
 LENGTHS = (7, 1, 130, 2, 31, 64)

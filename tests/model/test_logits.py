@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+
+from bactrian import _core
 from formats import FORMATS
 from make_tiny import ODD_WIDTH, TinyOptions
 from model.conftest import MakeContext, TinyModels
 from model.harness import decode, random_tokens
-
-from bactrian import _core
 
 D = TinyOptions()
 

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+
+from bactrian.errors import ContextOverflowError, InvalidArgumentError
 from make_tiny import TinyOptions
 from model.conftest import MakeContext, TinyModels
 from model.harness import decode, random_tokens, same_bits
-
-from bactrian.errors import ContextOverflowError, InvalidArgumentError
 
 D = TinyOptions()
 
@@ -110,7 +110,7 @@ def test_shifted_pages_are_never_found_as_a_prefix(
     decode(context, (0, tokens), logits="none")
     context.shift(0, 0, 20)
     decode(context, (0, [1, 2, 3]))
-    assert context.reuse_prefix(1, tokens[20:] + [1]) == 0
+    assert context.reuse_prefix(1, [*tokens[20:], 1]) == 0
 
 
 @pytest.mark.parametrize("n_keep", [-2, -1, 39, 63, 64, 65, 2**31 - 1])
@@ -172,7 +172,7 @@ def test_out_of_pages_changes_nothing(tiny: TinyModels, make_context: MakeContex
     context = make_context(tiny.model(D), n_ctx=192)
     tokens = random_tokens(1, 70, D.n_vocab)
     decode(context, (0, tokens), logits="none")
-    with pytest.raises(ContextOverflowError, match="needs 2 more pages.* only 1 of 3"):
+    with pytest.raises(ContextOverflowError, match=r"needs 2 more pages.* only 1 of 3"):
         decode(context, (0, [1]), (1, tokens))
     assert context.sequences() == [0]
     assert context.length(0) == 70

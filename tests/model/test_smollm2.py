@@ -7,12 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from model.conftest import MakeContext
-from model.harness import Array, decode, embed, random_tokens, same_bits
-from reference.llama import log_softmax
 
 from bactrian import _core
 from bactrian.hub import fetch_default_model
+from model.conftest import MakeContext
+from model.harness import Array, decode, embed, random_tokens, same_bits
+from reference.llama import log_softmax
 
 GOLDEN = Path(__file__).parent.parent / "golden"
 GREEDY = json.loads((GOLDEN / "smollm2.json").read_text(encoding="utf-8"))
