@@ -88,7 +88,6 @@ class Model:
     n_head_kv: int
     n_ctx_train: int
     n_ctx_max: int  # longest sequence: n_ctx_train, or more if rope_scale stretches it
-    n_ctx_max: int  # longest sequence: n_ctx_train, or more with RoPE scaling
     n_params: int
     causal: bool
     pooling: Literal["none", "mean", "cls", "last"] | None  # what the file says
