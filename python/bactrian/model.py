@@ -122,6 +122,11 @@ class Model:
         return self.core.pooling
 
     @cached_property
+    def token_bytes(self) -> list[bytes]:
+        """What each token of the vocabulary stands for."""
+        return [self.tokenizer.token_bytes(token) for token in range(self.tokenizer.n_vocab)]
+
+    @cached_property
     def chat_template(self) -> ChatTemplate | None:
         """The template that turns messages into a prompt; None if there is none."""
         if self._template is not None:
@@ -189,6 +194,7 @@ class Model:
             eog_ids=self.vocab.eog_ids,
             suppressed_ids=self.vocab.suppress_ids,
             dry_breakers=breakers,
+            token_bytes=self.token_bytes if "infill" in params.samplers else (),
         )
         return _core.Sampler(native, self.n_vocab)
 
@@ -196,5 +202,5 @@ class Model:
         if texts not in self._breaker_cache:
             if len(self._breaker_cache) >= _BREAKER_SETS_KEPT:
                 self._breaker_cache.clear()
-            self._breaker_cache[texts] = breaker_sequences(self.tokenizer, texts)
+            self._breaker_cache[texts] = breaker_sequences(self.tokenizer, self.token_bytes, texts)
         return self._breaker_cache[texts]

@@ -33,6 +33,8 @@ SAMPLER_NAMES: dict[str, tuple[str, ...]] = {
     "min_p": ("min_p", "min-p", "m"),
     "xtc": ("xtc", "x"),
     "temperature": ("temperature", "temp", "t"),
+    "adaptive_p": ("adaptive_p", "adaptive-p", "a"),
+    "infill": ("infill", "i"),
 }
 
 _BY_SPELLING = {s: name for name, spellings in SAMPLER_NAMES.items() for s in spellings}
@@ -126,9 +128,10 @@ class SamplingParams:
         mirostat: 0 is off, 1 and 2 replace the chain by that version of mirostat.
         mirostat_tau: target surprise in bits.
         mirostat_eta: learning rate.
-        adaptive_target: probability to aim for; negative is off.
+        adaptive_target: draw tokens whose probability is about this; negative is off.
         adaptive_decay: memory of the average it is aimed with.
-        samplers: the chain, by name, in order; a name left out is not applied.
+        samplers: the chain, by name, in order; a name left out is not applied. A target for
+            ``adaptive_p`` puts it at the end of the chain by itself.
 
     """
 
@@ -200,12 +203,14 @@ class SamplingParams:
         eog_ids: Collection[int] = (),
         suppressed_ids: Collection[int] = (),
         dry_breakers: Iterable[Sequence[int]] = (),
+        token_bytes: Sequence[bytes] = (),
     ) -> dict[str, object]:
         """The mapping that ``bactrian._core.Sampler`` takes: token ids in place of text.
 
         ``eog_ids``: the vocabulary's end tokens, forbidden under ``ignore_eos``.
         ``suppressed_ids``: tokens that the model file forbids always.
-        ``dry_breakers``: ``dry_sequence_breakers`` as token sequences.
+        ``dry_breakers``: ``dry_sequence_breakers`` as token sequences. ``token_bytes``: what each
+        token stands for; only the ``infill`` sampler needs to know.
         """
         values = asdict(self)
         for name in ("max_tokens", "stop", "ignore_eos", "show_special", "n", "logprobs"):
@@ -215,7 +220,13 @@ class SamplingParams:
             bias.update(dict.fromkeys(eog_ids, -_INF))
         values["logit_bias"] = bias
         values["seed"] = RANDOM_SEED if self.seed == -1 else self.seed
-        values["samplers"] = list(self.samplers)
+        chain = list(self.samplers)
+        if self.adaptive_target >= 0 and "adaptive_p" not in chain:
+            chain.append("adaptive_p")
+        values["samplers"] = chain
+        if "infill" in chain:
+            values["token_bytes"] = list(token_bytes)
+            values["end_tokens"] = list(eog_ids)
         values["dry_sequence_breakers"] = [list(b) for b in dry_breakers]
         return values
 

@@ -70,6 +70,35 @@ def test_a_bias_forces_or_forbids_a_token(llm):
         llm.generate("a", logit_bias={512: 1.0})
 
 
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"dry_multiplier": 1.0, "dry_sequence_breakers": ("a", "hump s")},
+        {"mirostat": 1},
+        {"mirostat": 2},
+        {"adaptive_target": 0.4},
+        {"samplers": ("top_k", "infill")},
+        {"xtc_probability": 1.0, "xtc_threshold": 0.01},
+        {"typical_p": 0.5},
+        {"top_n_sigma": 1.0},
+        {"dynatemp_range": 0.5},
+        {"repeat_penalty": 1.5, "frequency_penalty": 0.5, "presence_penalty": 0.5},
+    ],
+    ids=lambda changes: next(iter(changes)),
+)
+def test_every_sampler_can_be_used_and_repeats_itself(llm, changes):
+    params = SamplingParams(seed=3, temperature=1.5, max_tokens=40, ignore_eos=True, **changes)
+    first, second, third = (
+        llm.generate("two humps a", p)[0].tokens
+        for p in (
+            params,
+            params,
+            SamplingParams(seed=3, temperature=1.5, max_tokens=40, ignore_eos=True),
+        )
+    )
+    assert first == second != third
+
+
 def test_a_stream_says_the_same_as_a_whole(llm):
     for text in ("a", "camel "):
         whole = llm.generate(text, GREEDY)[0]

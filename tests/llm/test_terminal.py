@@ -28,6 +28,7 @@ class Terminal:
         )
         os.close(theirs)
         self.shown = ""
+        self._errors = ""
 
     def type(self, text):
         os.write(self._mine, text.encode())
@@ -43,9 +44,13 @@ class Terminal:
         self.process.send_signal(signal.SIGINT)
 
     def end(self):
-        _, errors = self.process.communicate(timeout=WAIT_SECONDS)
-        os.close(self._mine)
-        return self.process.returncode, errors.decode()
+        """Waits for the process; its exit code and what it wrote on stderr."""
+        if self._mine is not None:
+            _, errors = self.process.communicate(timeout=WAIT_SECONDS)
+            os.close(self._mine)
+            self._mine = None
+            self._errors = errors.decode()
+        return self.process.returncode, self._errors
 
 
 @pytest.fixture
@@ -58,9 +63,8 @@ def terminal():
 
     yield start
     for each in made:
-        if each.process.poll() is None:
-            each.process.kill()
-            each.end()
+        each.process.kill()
+        each.end()
 
 
 def test_a_chat_ends_with_ctrl_d(bpe_path, terminal):

@@ -93,6 +93,21 @@ def test_ignore_eos_forbids_every_end_token_and_keeps_other_biases():
     assert params.native(suppressed_ids=(4,))["logit_bias"] == {9: 1.0, 4: -math.inf}
 
 
+def test_a_target_puts_adaptive_p_at_the_end_of_the_chain():
+    chain = SamplingParams(adaptive_target=0.3, samplers=("top_k",)).native()["samplers"]
+    assert chain == ["top_k", "adaptive_p"]
+    params = SamplingParams(adaptive_target=0.3, samplers=("adaptive_p", "top_k"))
+    assert params.native()["samplers"] == ["adaptive_p", "top_k"]
+    assert "adaptive_p" not in SamplingParams().native()["samplers"]
+
+
+def test_only_infill_is_told_the_text_of_tokens():
+    given_vocabulary = {"eog_ids": (2,), "token_bytes": [b"a", b"b", b""]}
+    assert "token_bytes" not in SamplingParams().native(**given_vocabulary)
+    values = SamplingParams(samplers=("infill",)).native(**given_vocabulary)
+    assert (values["token_bytes"], values["end_tokens"]) == ([b"a", b"b", b""], [2])
+
+
 @given(
     st.sampled_from(["temperature", "top_k", "top_p", "seed", "n", "stop", "logit_bias"]),
     st.one_of(st.none(), st.floats(), st.integers(), st.text(), st.lists(st.integers())),

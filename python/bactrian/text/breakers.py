@@ -6,7 +6,7 @@ and go on in the next ones. The DRY sampler works on token ids, so all these for
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from bactrian.text.tokenizer import Tokenizer
 
@@ -15,20 +15,21 @@ MAX_CHARACTERS = 40
 MAX_TAIL_TOKENS = 20
 
 
-def breaker_sequences(tokenizer: Tokenizer, breakers: Iterable[str]) -> list[list[int]]:
+def breaker_sequences(
+    tokenizer: Tokenizer, token_bytes: Sequence[bytes], breakers: Iterable[str]
+) -> list[list[int]]:
     """Every way in which one of ``breakers`` can occur in a sequence of tokens.
 
     One id: tokens that contain the breaker. Several: a token that ends with the beginning of the
-    breaker, then the tokens of its rest.
+    breaker, then the tokens of its rest. ``token_bytes``: what each token stands for.
     """
-    texts = [tokenizer.token_bytes(token) for token in range(tokenizer.n_vocab)]
     found: list[list[int]] = []
     for breaker in breakers:
-        found += _sequences(tokenizer, texts, breaker[:MAX_CHARACTERS])
+        found += _sequences(tokenizer, token_bytes, breaker[:MAX_CHARACTERS])
     return found
 
 
-def _sequences(tokenizer: Tokenizer, texts: list[bytes], breaker: str) -> list[list[int]]:
+def _sequences(tokenizer: Tokenizer, texts: Sequence[bytes], breaker: str) -> list[list[int]]:
     wanted = breaker.encode()
     if not wanted:
         return []
