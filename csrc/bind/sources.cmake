@@ -17,6 +17,7 @@ pybind11_add_module(_core MODULE
   bind/bind_model.cc
   bind/bind_quant.cc
   bind/bind_sampler.cc
+  bind/sampler_params.cc
   bind/tokens.cc)
 target_compile_options(_core PRIVATE
   -Wall -Wextra -Wconversion -Wshadow $<$<BOOL:${BACTRIAN_WERROR}>:-Werror>)

@@ -45,7 +45,7 @@ void Sampler::accept(std::span<const int32_t> tokens) {
   for (const int32_t token : tokens) history_.push(token);
 }
 
-int32_t Sampler::sample(std::span<const float> logits, std::span<const uint32_t> allowed) {
+void Sampler::check_sizes(std::span<const float> logits, std::span<const uint32_t> allowed) const {
   const auto n_vocab = static_cast<size_t>(n_vocab_);
   if (logits.size() != n_vocab) {
     fail(ErrorCode::invalid_argument, "the row has ", logits.size(),
@@ -55,6 +55,10 @@ int32_t Sampler::sample(std::span<const float> logits, std::span<const uint32_t>
     fail(ErrorCode::invalid_argument, "allowed has ", allowed.size(), " words of 32 bits, but a ",
          "vocabulary of ", n_vocab_, " needs ", (n_vocab + 31) / 32);
   }
+}
+
+int32_t Sampler::sample(std::span<const float> logits, std::span<const uint32_t> allowed) {
+  check_sizes(logits, allowed);
   check_logits(logits);
   try {
     const int32_t token = run_chain(logits, allowed);

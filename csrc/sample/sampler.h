@@ -35,6 +35,10 @@ class Sampler {
   /// one outside the vocabulary, having taken none.
   void accept(std::span<const int32_t> tokens);
 
+  /// Throws Error(invalid_argument) unless there is a logit for each token and `allowed` is empty
+  /// or has a bit for each.
+  void check_sizes(std::span<const float> logits, std::span<const uint32_t> allowed) const;
+
   /// Draws from logits [n_vocab] and takes the token into the history. `allowed`: empty, or a bit
   /// for each token, bit i % 32 of word i / 32; the others are out before the chain begins. Throws
   /// Error(non_finite) for NaN, +inf or if no token is possible, invalid_argument for wrong sizes;
