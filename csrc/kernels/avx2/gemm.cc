@@ -57,39 +57,28 @@ void rows(const GemmArgs& g, int64_t m, int64_t p_begin, int64_t p_end) {
   if constexpr (kP > 1) rows<kM, 1>(g, m, p, p_end);
 }
 
-void some_rows(const GemmArgs& g, int64_t n, int64_t m, int64_t p_begin, int64_t p_end) {
-  switch (n) {
-    case 1:
-      return rows<1, 4>(g, m, p_begin, p_end);
-    case 2:
-      return rows<2, 2>(g, m, p_begin, p_end);
-    case 3:
-      return rows<3, 2>(g, m, p_begin, p_end);
-    case 4:
-      return rows<4, 1>(g, m, p_begin, p_end);
-    case 5:
-      return rows<5, 1>(g, m, p_begin, p_end);
-    default:
-      return rows<6, 1>(g, m, p_begin, p_end);
-  }
-}
-
 }  // namespace
 
 void gemm(const GemmArgs& g) noexcept {
-  constexpr int64_t kMaxRows = 6;
-  if (g.n_rows <= kMaxRows) return some_rows(g, g.n_rows, 0, 0, g.n_panels);
-  // Tiles of nearly equal height: 8 rows as 4 + 4, because a tile of 2 takes as long as one of 4.
-  const int64_t n_tiles = (g.n_rows + kMaxRows - 1) / kMaxRows;
-  const int64_t height = g.n_rows / n_tiles;
-  const int64_t n_taller = g.n_rows % n_tiles;
-  for (int64_t p = 0; p < g.n_panels; ++p) {  // a panel stays in L1 while the rows pass
-    int64_t m = 0;
-    for (int64_t i = 0; i < n_tiles; ++i) {
-      const int64_t n = height + (i < n_taller ? 1 : 0);
-      some_rows(g, n, m, p, p + 1);
-      m += n;
-    }
+  constexpr int64_t kRows = 6;
+  const int64_t n_whole = g.n_rows / kRows * kRows;
+  for (int64_t p = 0; p < g.n_panels && n_whole > 0; ++p) {  // a panel stays in L1 meanwhile
+    for (int64_t m = 0; m < n_whole; m += kRows) rows<kRows, 1>(g, m, p, p + 1);
+  }
+  // Few rows need several panels at once to have enough sums.
+  switch (g.n_rows - n_whole) {
+    case 1:
+      return rows<1, 4>(g, n_whole, 0, g.n_panels);
+    case 2:
+      return rows<2, 2>(g, n_whole, 0, g.n_panels);
+    case 3:
+      return rows<3, 2>(g, n_whole, 0, g.n_panels);
+    case 4:
+      return rows<4, 1>(g, n_whole, 0, g.n_panels);
+    case 5:
+      return rows<5, 1>(g, n_whole, 0, g.n_panels);
+    default:
+      return;
   }
 }
 
