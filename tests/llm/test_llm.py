@@ -73,7 +73,6 @@ def test_a_bias_forces_or_forbids_a_token(llm):
 @pytest.mark.parametrize(
     "changes",
     [
-        {"dry_multiplier": 1.0, "dry_sequence_breakers": ("a", "hump s")},
         {"mirostat": 1},
         {"mirostat": 2},
         {"adaptive_target": 0.4},
@@ -97,6 +96,19 @@ def test_every_sampler_can_be_used_and_repeats_itself(llm, changes):
         )
     )
     assert first == second != third
+
+
+def test_repetitions_are_avoided_except_across_breakers(llm):
+    # Two tokens that the model can hardly avoid, so that it has to repeat itself.
+    base = SamplingParams(temperature=0, max_tokens=60, logit_bias={70: 50.0, 71: 50.0})
+    dry = base.with_changes(dry_multiplier=100.0, dry_allowed_length=1)
+    texts = tuple(llm.model.tokenizer.token_text(token) for token in (70, 71))
+    plain, penalised, broken = (
+        llm.generate("a", p)[0].tokens
+        for p in (base, dry, dry.with_changes(dry_sequence_breakers=texts))
+    )
+    assert set(plain) <= {70, 71} and not set(penalised) <= {70, 71}
+    assert broken == plain
 
 
 def test_a_stream_says_the_same_as_a_whole(llm):
