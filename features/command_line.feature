@@ -16,7 +16,7 @@ Feature: The command line
     And the output contains "lies in"
 
   Scenario: A question from a file
-    Given a text file named "question.txt" with "Where is the Gobi?"
+    Given the text "Where is the Gobi?" in a file named "question.txt"
     When I run: bactrian run -m {camel} --temp 0 -f question.txt
     Then it succeeds
     And the output is "The Gobi lies in Mongolia and China."

@@ -26,5 +26,9 @@ Feature: The default model
 
   Scenario: Embeddings from the same model
     Given the default model in Python
-    When I embed "a camel", "a dromedary" and "a tax return"
+    When I embed these texts
+      | text                                   |
+      | The camel drinks water in the desert.  |
+      | A camel is drinking water in a desert. |
+      | Please send the invoice by Monday.     |
     Then the first two are closer to each other than to the third

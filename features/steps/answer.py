@@ -10,6 +10,9 @@ QUESTIONS = [
     "What is a token?",
 ]
 
+#: The camel model is so sure of its text that it takes heat to make it say anything else.
+WILD = {"temperature": 4, "top_k": 0, "top_p": 1, "min_p": 0}
+
 
 def message(text):
     return [{"role": "user", "content": text}]
@@ -47,18 +50,17 @@ def continue_for(context, text, n):
     generate(context, text, max_tokens=n, ignore_eos=True)
 
 
-@when("I ask it three times with the seeds 42, 42 and 43 at temperature 2")
+@when("I ask it three times with the seeds 42, 42 and 43 at temperature 4")
 def three_seeds(context):
     context.answers = [
-        context.llm.generate("The", seed=seed, temperature=2, max_tokens=16, top_k=0, min_p=0)[0]
-        for seed in (42, 42, 43)
+        context.llm.generate("The", seed=seed, max_tokens=16, **WILD)[0] for seed in (42, 42, 43)
     ]
 
 
-@when('I ask it for {n:d} answers to "{question}" with seed {seed:d} at temperature 2')
+@when('I ask it for {n:d} answers to "{question}" with seed {seed:d} at temperature 4')
 def several_answers(context, n, question, seed):
     prompt = question_prompt(context, question)
-    generate(context, prompt, n=n, seed=seed, temperature=2, max_tokens=16, top_k=0, min_p=0)
+    generate(context, prompt, n=n, seed=seed, max_tokens=16, **WILD)
 
 
 @when('I stream its answer to "{question}"')

@@ -3,9 +3,9 @@
 from behave import then, when
 
 
-@when('I embed "{first}", "{second}" and "{third}"')
-def embed_three(context, first, second, third):
-    context.vectors = context.llm.encode([first, second, third])
+@when("I embed these texts")
+def embed_texts(context):
+    context.vectors = context.llm.encode([row["text"] for row in context.table])
 
 
 @then("the first two are closer to each other than to the third")

@@ -51,8 +51,8 @@ def text_file(context, name):
     context.path.write_text("camels\n")
 
 
-@given('a text file named "{name}" with "{text}"')
-def text_file_with(context, name, text):
+@given('the text "{text}" in a file named "{name}"')
+def text_file_with(context, text, name):
     (context.folder / name).write_text(text)
 
 
