@@ -17,7 +17,7 @@ class Arena {
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
 
-  /// A dense float32 matrix with undefined contents; 64-byte aligned rows of the buffer's start.
+  /// A dense float32 matrix with undefined contents; starts at a multiple of 64 bytes.
   Matrix matrix(int64_t n_rows, int64_t n_cols);
 
   /// Gives everything back. If the last pass had to grow, one block takes the place of all.

@@ -23,7 +23,7 @@ std::vector<float> load_rope_factors(WeightLoader& loader, int64_t n_pairs) {
   std::vector<float> factors = loader.optional_host_vector("rope_freqs.weight", n_pairs);
   for (const float factor : factors) {
     if (!(std::isfinite(factor) && factor > 0.0f)) {
-      fail(ErrorCode::bad_file, "tensor rope_freqs.weight holds ", factor,
+      fail(ErrorCode::bad_file, loader.path(), ": tensor rope_freqs.weight holds ", factor,
            ", but frequency factors must be finite and positive");
     }
   }

@@ -31,6 +31,7 @@ class WeightLoader {
   /// Host values of a small float32 tensor; empty if the file has no such tensor.
   std::vector<float> optional_host_vector(const std::string& name, int64_t n);
 
+  const std::string& path() const noexcept { return file_.path(); }
   bool has(std::string_view name) const noexcept { return file_.find_tensor(name) != nullptr; }
 
   // Sums over the tensors taken so far.

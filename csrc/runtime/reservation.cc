@@ -21,8 +21,8 @@ Reservation::~Reservation() {
 }
 
 void Reservation::keep() {
-  kept_ = true;
   for (const auto& [sequence, length] : old_lengths_) cache_.commit(sequence);
+  kept_ = true;
 }
 
 void Reservation::roll_back() {
