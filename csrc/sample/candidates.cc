@@ -1,10 +1,12 @@
 #include "sample/candidates.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cassert>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "base/error.h"
 
@@ -22,6 +24,26 @@ bool any_above(std::span<const float> logits, float limit) noexcept {
     for (const float logit : logits) found |= logit > limit ? 1 : 0;
   }
   return found != 0;
+}
+
+/// Sorts candidates that are in the order of their ids. The sort is stable, so these break ties.
+void sort_by_radix(std::vector<Candidate>& candidates) {
+  constexpr int kDigitBits = 11;
+  constexpr size_t kDigits = size_t{1} << kDigitBits;
+  // An integer that falls as the logit rises; adding zero makes both zeros equal.
+  const auto key = [](float logit) {
+    const auto bits = std::bit_cast<uint32_t>(logit + 0.0f);
+    return (bits >> 31) != 0 ? bits : ~bits & 0x7FFFFFFFu;
+  };
+  std::vector<Candidate> other(candidates.size());
+  for (int shift = 0; shift < 32; shift += kDigitBits) {
+    const auto digit = [&](const Candidate& c) { return (key(c.logit) >> shift) % kDigits; };
+    std::array<size_t, kDigits + 1> begins{};
+    for (const Candidate& c : candidates) ++begins[digit(c) + 1];
+    std::partial_sum(begins.begin(), begins.end(), begins.begin());
+    for (const Candidate& c : candidates) other[begins[digit(c)]++] = c;
+    candidates.swap(other);
+  }
 }
 
 }  // namespace
@@ -84,17 +106,12 @@ void Candidates::mask(std::span<const uint32_t> allowed) {
 }
 
 void Candidates::select_top(size_t k, std::vector<Candidate>& out) const {
-  constexpr size_t kHeapLimit = 1024;  // above it, selecting among all is quicker
+  constexpr size_t kHeapLimit = 256;  // above it, putting all in order is quicker
   out.clear();
   if (k > kHeapLimit) {
-    out.reserve(size());
     for_each([&](int32_t id, float logit) { out.push_back({id, logit}); });
-    if (k < out.size()) {
-      std::nth_element(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(k), out.end(),
-                       comes_before);
-      out.resize(k);
-    }
-    std::sort(out.begin(), out.end(), comes_before);
+    sort_by_radix(out);
+    if (k < out.size()) out.resize(k);
     return;
   }
   // A heap of the best so far, the worst of them on top. Ids rise, so an equal logit loses.

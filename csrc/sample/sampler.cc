@@ -74,7 +74,8 @@ int32_t Sampler::run_chain(std::span<const float> logits, std::span<const uint32
   candidates_.reset(logits);
   if (!allowed.empty()) candidates_.mask(allowed);
   apply_logit_bias(candidates_, *params_);
-  if (candidates_.max_logit() == -INFINITY) {
+  const bool is_restricted = !allowed.empty() || !params_->logit_bias.empty();
+  if (is_restricted && candidates_.max_logit() == -INFINITY) {
     fail(ErrorCode::non_finite,
          "no token is left to draw: logit_bias and the mask of allowed "
          "tokens forbid all that have a finite logit");

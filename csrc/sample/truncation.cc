@@ -1,5 +1,6 @@
 #include <cmath>
 #include <limits>
+#include <span>
 
 #include "sample/samplers.h"
 
@@ -49,16 +50,17 @@ void apply_top_p(Candidates& candidates, const DrawContext& context) {
   const Softmax softmax(candidates);
   const double target = context.params.top_p * softmax.total;
   const auto min_keep = static_cast<size_t>(context.params.min_keep);
-  // The set is mostly small, so more and more of the likeliest are put in order until it is full.
-  for (size_t n = 64;; n *= 4) {
+  // The set is mostly small, so not all are put in order at first.
+  for (const size_t n : {size_t{64}, candidates.size()}) {
     double sum = 0.0;
     size_t n_keep = 0;
-    for (const Candidate& c : candidates.top(n)) {
+    const auto best =
+        n < candidates.size() ? candidates.top(n) : std::span<const Candidate>(candidates.list());
+    for (const Candidate& c : best) {
       sum += softmax.weight(c.logit);
       ++n_keep;
       if (sum >= target && n_keep >= min_keep) return candidates.keep_top(n_keep);
     }
-    if (n >= candidates.size()) return;
   }
 }
 
