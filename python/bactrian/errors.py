@@ -8,7 +8,7 @@ from __future__ import annotations
 
 
 class BactrianError(Exception):
-    """Base of all errors of this package. The message says what is wrong and what would be right."""
+    """Base of all errors here. The message says what is wrong and what would be right."""
 
 
 class FileFormatError(BactrianError, ValueError):

@@ -36,7 +36,7 @@ PYTHON = {
     "text": {"errors"},
     "params": {"errors"},
     "hub": {"errors"},
-    "model": {"errors", "_core", "text", "hub"},
+    "model": {"errors", "_core", "text", "params", "hub"},
     "engine": {"errors", "_core", "text", "params", "model"},
     "llm": {"errors", "_core", "text", "params", "model", "engine"},
     "cli": {"errors", "_core", "text", "params", "hub", "model", "engine", "llm"},
