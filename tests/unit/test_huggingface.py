@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from bactrian.errors import DownloadError, InvalidArgumentError
-from bactrian.hub.huggingface import Repository, choose_files
+from bactrian.hub.huggingface import Repository, choose_files, fetch_from_hub
 
 REPO = "camels/Tiny-GGUF"
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
@@ -138,6 +138,16 @@ def test_offline_without_a_copy_says_what_to_do(tmp_path):
     assert result.stderr == (
         f"error: {REPO} is not in the cache and --offline was given; connect once, or use -m FILE\n"
     )
+
+
+def test_without_a_connection_and_a_copy_the_error_says_so(monkeypatch):
+    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    monkeypatch.setattr("time.sleep", lambda seconds: None)  # the library waits between tries
+    with pytest.raises(
+        DownloadError, match=r"http://127\.0\.0\.1:9 can't be reached .*use -m FILE"
+    ):
+        fetch_from_hub("camels/never-fetched")
 
 
 @pytest.mark.parametrize("text", ["", "a", "a/b/c", "a/b:", "../x y", "a b/c"])
