@@ -53,9 +53,9 @@ class _Version(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, *unused: object) -> None:
         from bactrian import _core
 
-        build = _core.build_info()
+        build, isa = _core.build_info(), _core.selected_isa()
         print(f"bactrian {build['version']}")
-        print(f"kernels  {_core.selected_isa()} (of {', '.join(_core.supported_isas())})")
+        print(f"kernels  {isa} (of {', '.join(_core.supported_isas())})")
         print(f"backends {build['backends']}")
         print(f"built by {build['compiler']}, {build['build_type']}")
         parser.exit()
