@@ -35,8 +35,8 @@ struct GemmArgs {
 /// Kernels of one packed kind.
 struct PackedKernels {
   /// panel[k][r] = value of row r at k_begin + k, 0 <= k < n_k; panel is 32-byte aligned. k_begin
-  /// is a multiple of 32 for quantised kinds, n_k too. Bit-identical to Format::dequantize for
-  /// finite scales.
+  /// is a multiple of 32 for quantised kinds, n_k too. The bits of Format::dequantize for finite
+  /// scales, but for the sign of zero.
   void (*expand)(const std::byte* group, int64_t k_begin, int64_t n_k, float* panel) noexcept;
 
   /// Expansion and product in registers, for few tokens:
@@ -57,7 +57,7 @@ struct Kernels {
   void (*transpose)(const float* rows, int64_t lds, int64_t n_k, float* panel,
                     int64_t ldp) noexcept;
 
-  const PackedKernels* packed[kPackedKinds];  // by PackedKind
+  const PackedKernels* const* packed;  // [kPackedKinds], by PackedKind
 
   /// One page of an online softmax for one row (Milakov & Gimelshein 2018). s holds 64 raw scores,
   /// of which the first n_keys (1..64) count. With m' = max(m, scale · max s):

@@ -1,135 +1,166 @@
 #include "kernels/packed.h"
 
+#include <cmath>
 #include <cstring>
 
+#include "base/half.h"
 #include "quant/blocks.h"
 
 namespace bactrian {
 namespace {
 
-template <typename T>
-T load(const std::byte* src) {
-  T value;
-  std::memcpy(&value, src, sizeof value);
-  return value;
-}
-
-/// One element of each row side by side.
-template <size_t kBytes>
-void pack_elements(const std::byte* const* rows, std::byte* dst) noexcept {
-  for (int r = 0; r < kGroupRows; ++r) {
-    if (rows[r] == nullptr) {
-      std::memset(dst + static_cast<size_t>(r) * kBytes, 0, kBytes);
-    } else {
-      std::memcpy(dst + static_cast<size_t>(r) * kBytes, rows[r], kBytes);
+/// The lowest kBits of every code in words of 32 bits, for one row.
+template <int kBits, size_t kWords, typename Code>
+void pack_bits(uint32_t (&words)[kWords][kGroupRows], int row, const Code& code) {
+  constexpr int kPerWord = 32 / kBits;
+  constexpr uint32_t kMask = (1u << kBits) - 1;
+  for (size_t j = 0; j < kWords; ++j) {
+    uint32_t word = 0;
+    for (int i = 0; i < kPerWord; ++i) {
+      const auto q = static_cast<uint32_t>(code(static_cast<int>(j) * kPerWord + i));
+      word |= (q & kMask) << (kBits * i);
     }
+    words[j][row] = word;
   }
-}
-
-/// nibble(k) for 8 k in one word.
-template <typename Nibble>
-uint32_t pack_nibbles(int k_begin, const Nibble& nibble) {
-  uint32_t word = 0;
-  for (int i = 0; i < 8; ++i) word |= static_cast<uint32_t>(nibble(k_begin + i)) << (4 * i);
-  return word;
 }
 
 /// Code k of 32: the low nibbles of 16 bytes hold the first half.
-uint8_t split_nibble(const uint8_t* qs, int k) {
-  return k < 16 ? qs[k] & 15 : static_cast<uint8_t>(qs[k - 16] >> 4);
+int nibble(const uint8_t* qs, int k) { return k < 16 ? qs[k] & 15 : qs[k - 16] >> 4; }
+
+void pack(const BlockF32& b, int r, UnitF32& u) { u.v[r] = b.value; }
+void pack(const BlockF16& b, int r, UnitF16& u) { u.v[r] = b.bits; }
+void pack(const BlockBF16& b, int r, UnitBF16& u) { u.v[r] = b.bits; }
+
+void pack(const BlockQ4_0& b, int r, UnitQ4_0& u) {
+  u.d[r] = b.d;
+  pack_bits<4>(u.low4, r, [&](int k) { return nibble(b.qs, k); });
 }
 
-struct UnitQ8_0 {
-  uint16_t d[kGroupRows];
-  int8_t q[32][kGroupRows];
-};
+void pack(const BlockQ4_1& b, int r, UnitQ4_1& u) {
+  u.d[r] = b.d;
+  u.m[r] = b.m;
+  pack_bits<4>(u.low4, r, [&](int k) { return nibble(b.qs, k); });
+}
 
-void pack_q8_0(const std::byte* const* rows, std::byte* dst) noexcept {
-  UnitQ8_0 unit{};
+void pack(const BlockQ5_0& b, int r, UnitQ5_0& u) {
+  u.d[r] = b.d;
+  pack_bits<4>(u.low4, r, [&](int k) { return nibble(b.qs, k); });
+  pack_bits<1>(u.high1, r, [&](int k) { return b.qh[k / 8] >> (k % 8); });
+}
+
+void pack(const BlockQ5_1& b, int r, UnitQ5_1& u) {
+  u.d[r] = b.d;
+  u.m[r] = b.m;
+  pack_bits<4>(u.low4, r, [&](int k) { return nibble(b.qs, k); });
+  pack_bits<1>(u.high1, r, [&](int k) { return b.qh[k / 8] >> (k % 8); });
+}
+
+void pack(const BlockQ8_0& b, int r, UnitQ8_0& u) {
+  u.d[r] = b.d;
+  for (int k = 0; k < 32; ++k) u.q[k][r] = b.qs[k];
+}
+
+void pack(const BlockQ2_K& b, int r, UnitQ2_K& u) {
+  u.d[r] = b.d;
+  u.e[r] = b.dmin;
+  for (int j = 0; j < 16; ++j) {
+    u.s[j][r] = b.scales[j] & 15;
+    u.m[j][r] = b.scales[j] >> 4;
+  }
+  pack_bits<2>(u.low2, r, [&](int k) { return b.qs[k / 128 * 32 + k % 32] >> (2 * (k / 32 % 4)); });
+}
+
+void pack(const BlockQ3_K& b, int r, UnitQ3_K& u) {
+  u.d[r] = b.d;
+  for (int j = 0; j < 16; ++j) {
+    u.s[j][r] = static_cast<int8_t>(unpack_scale_q3_k(b.scales, j));
+  }
+  pack_bits<2>(u.low2, r, [&](int k) { return b.qs[k / 128 * 32 + k % 32] >> (2 * (k / 32 % 4)); });
+  pack_bits<1>(u.high1, r, [&](int k) { return b.hmask[k % 32] >> (k / 32); });
+}
+
+/// Scales and offsets of Q4_K and Q5_K.
+template <typename Block, typename Unit>
+void pack_scales(const Block& b, int r, Unit& u) {
+  u.d[r] = b.d;
+  u.e[r] = b.dmin;
+  for (int j = 0; j < 8; ++j) {
+    const ScaleOffset sub = unpack_scale_offset(b.scales, j);
+    u.s[j][r] = sub.scale;
+    u.m[j][r] = sub.offset;
+  }
+}
+
+void pack(const BlockQ4_K& b, int r, UnitQ4_K& u) {
+  pack_scales(b, r, u);
+  pack_bits<4>(u.low4, r, [&](int k) { return b.qs[k / 64 * 32 + k % 32] >> (4 * (k / 32 % 2)); });
+}
+
+void pack(const BlockQ5_K& b, int r, UnitQ5_K& u) {
+  pack_scales(b, r, u);
+  pack_bits<4>(u.low4, r, [&](int k) { return b.qs[k / 64 * 32 + k % 32] >> (4 * (k / 32 % 2)); });
+  pack_bits<1>(u.high1, r, [&](int k) { return b.qh[k % 32] >> (k / 32); });
+}
+
+void pack(const BlockQ6_K& b, int r, UnitQ6_K& u) {
+  u.d[r] = b.d;
+  for (int j = 0; j < 16; ++j) u.s[j][r] = b.scales[j];
+  pack_bits<4>(u.low4, r, [&](int k) { return b.ql[k / 128 * 64 + k % 64] >> (4 * (k / 64 % 2)); });
+  pack_bits<2>(u.high2, r,
+               [&](int k) { return b.qh[k / 128 * 32 + k % 32] >> (2 * (k / 32 % 4)); });
+}
+
+void pack(const BlockIQ4_NL& b, int r, UnitIQ4_NL& u) {
+  u.d[r] = b.d;
+  pack_bits<4>(u.low4, r, [&](int k) { return nibble(b.qs, k); });
+}
+
+void pack(const BlockIQ4_XS& b, int r, UnitIQ4_XS& u) {
+  u.d[r] = b.d;
+  for (int j = 0; j < 8; ++j) u.s[j][r] = static_cast<int8_t>(unpack_scale_iq4_xs(b, j));
+  pack_bits<4>(u.low4, r, [&](int k) { return nibble(b.qs + k / 32 * 16, k % 32); });
+}
+
+void pack(const BlockMXFP4& b, int r, UnitMXFP4& u) {
+  u.d[r] = float_to_bfloat16(std::ldexp(1.0f, b.e - 128));
+  pack_bits<4>(u.low4, r, [&](int k) { return nibble(b.qs, k); });
+}
+
+template <typename Block, typename Unit>
+void pack_unit(const std::byte* const* rows, std::byte* dst) noexcept {
+  static_assert(sizeof(Unit) % 32 == 0 && Unit::kElems == Block::kElems);
+  Unit unit{};
   for (int r = 0; r < kGroupRows; ++r) {
     if (rows[r] == nullptr) continue;
-    const auto block = load<BlockQ8_0>(rows[r]);
-    unit.d[r] = block.d;
-    for (int k = 0; k < 32; ++k) unit.q[k][r] = block.qs[k];
+    Block block;
+    std::memcpy(&block, rows[r], sizeof block);
+    pack(block, r, unit);
   }
   std::memcpy(dst, &unit, sizeof unit);
 }
 
-struct UnitQ4_0 {
-  uint16_t d[kGroupRows];
-  uint32_t q[4][kGroupRows];
-};
-
-void pack_q4_0(const std::byte* const* rows, std::byte* dst) noexcept {
-  UnitQ4_0 unit{};
-  for (int r = 0; r < kGroupRows; ++r) {
-    if (rows[r] == nullptr) continue;
-    const auto block = load<BlockQ4_0>(rows[r]);
-    unit.d[r] = block.d;
-    for (int j = 0; j < 4; ++j) {
-      unit.q[j][r] = pack_nibbles(8 * j, [&](int k) { return split_nibble(block.qs, k); });
-    }
-  }
-  std::memcpy(dst, &unit, sizeof unit);
-}
-
-struct UnitQ4_1 {
-  uint16_t d[kGroupRows];
-  uint16_t m[kGroupRows];
-  uint32_t q[4][kGroupRows];
-};
-
-void pack_q4_1(const std::byte* const* rows, std::byte* dst) noexcept {
-  UnitQ4_1 unit{};
-  for (int r = 0; r < kGroupRows; ++r) {
-    if (rows[r] == nullptr) continue;
-    const auto block = load<BlockQ4_1>(rows[r]);
-    unit.d[r] = block.d;
-    unit.m[r] = block.m;
-    for (int j = 0; j < 4; ++j) {
-      unit.q[j][r] = pack_nibbles(8 * j, [&](int k) { return split_nibble(block.qs, k); });
-    }
-  }
-  std::memcpy(dst, &unit, sizeof unit);
-}
-
-struct UnitQ4_K {
-  uint16_t d[kGroupRows];
-  uint16_t dmin[kGroupRows];
-  uint8_t scale[8][kGroupRows];
-  uint8_t min[8][kGroupRows];
-  uint32_t q[32][kGroupRows];
-};
-
-void pack_q4_k(const std::byte* const* rows, std::byte* dst) noexcept {
-  UnitQ4_K unit{};
-  for (int r = 0; r < kGroupRows; ++r) {
-    if (rows[r] == nullptr) continue;
-    const auto block = load<BlockQ4_K>(rows[r]);
-    unit.d[r] = block.d;
-    unit.dmin[r] = block.dmin;
-    for (int j = 0; j < 8; ++j) {
-      const ScaleOffset sub = unpack_scale_offset(block.scales, j);
-      unit.scale[j][r] = sub.scale;
-      unit.min[j][r] = sub.offset;
-    }
-    const auto nibble = [&](int k) {
-      const uint8_t pair = block.qs[k / 64 * 32 + k % 32];
-      return static_cast<uint8_t>(k % 64 < 32 ? pair & 15 : pair >> 4);
-    };
-    for (int j = 0; j < 32; ++j) unit.q[j][r] = pack_nibbles(8 * j, nibble);
-  }
-  std::memcpy(dst, &unit, sizeof unit);
+template <typename Block, typename Unit>
+constexpr PackedLayout layout(PackedKind kind, DType dtype) {
+  return {kind, dtype, Unit::kElems, sizeof(Unit), pack_unit<Block, Unit>};
 }
 
 constexpr PackedLayout kLayouts[kPackedKinds] = {
-    {PackedKind::f32, DType::F32, 1, 64, pack_elements<4>},
-    {PackedKind::f16, DType::F16, 1, 32, pack_elements<2>},
-    {PackedKind::bf16, DType::BF16, 1, 32, pack_elements<2>},
-    {PackedKind::q8_0, DType::Q8_0, 32, sizeof(UnitQ8_0), pack_q8_0},
-    {PackedKind::q4_0, DType::Q4_0, 32, sizeof(UnitQ4_0), pack_q4_0},
-    {PackedKind::q4_1, DType::Q4_1, 32, sizeof(UnitQ4_1), pack_q4_1},
-    {PackedKind::q4_k, DType::Q4_K, 256, sizeof(UnitQ4_K), pack_q4_k},
+    layout<BlockF32, UnitF32>(PackedKind::f32, DType::F32),
+    layout<BlockF16, UnitF16>(PackedKind::f16, DType::F16),
+    layout<BlockBF16, UnitBF16>(PackedKind::bf16, DType::BF16),
+    layout<BlockQ4_0, UnitQ4_0>(PackedKind::q4_0, DType::Q4_0),
+    layout<BlockQ4_1, UnitQ4_1>(PackedKind::q4_1, DType::Q4_1),
+    layout<BlockQ5_0, UnitQ5_0>(PackedKind::q5_0, DType::Q5_0),
+    layout<BlockQ5_1, UnitQ5_1>(PackedKind::q5_1, DType::Q5_1),
+    layout<BlockQ8_0, UnitQ8_0>(PackedKind::q8_0, DType::Q8_0),
+    layout<BlockQ2_K, UnitQ2_K>(PackedKind::q2_k, DType::Q2_K),
+    layout<BlockQ3_K, UnitQ3_K>(PackedKind::q3_k, DType::Q3_K),
+    layout<BlockQ4_K, UnitQ4_K>(PackedKind::q4_k, DType::Q4_K),
+    layout<BlockQ5_K, UnitQ5_K>(PackedKind::q5_k, DType::Q5_K),
+    layout<BlockQ6_K, UnitQ6_K>(PackedKind::q6_k, DType::Q6_K),
+    layout<BlockIQ4_NL, UnitIQ4_NL>(PackedKind::iq4_nl, DType::IQ4_NL),
+    layout<BlockIQ4_XS, UnitIQ4_XS>(PackedKind::iq4_xs, DType::IQ4_XS),
+    layout<BlockMXFP4, UnitMXFP4>(PackedKind::mxfp4, DType::MXFP4),
 };
 
 }  // namespace

@@ -12,8 +12,9 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
   set(avx2_sources
     kernels/avx2/convert.cc
     kernels/avx2/gemm.cc
+    kernels/avx2/packed_32.cc
     kernels/avx2/packed_float.cc
-    kernels/avx2/packed_quant.cc
+    kernels/avx2/packed_k.cc
     kernels/avx2/rows.cc
     kernels/avx2/table.cc)
   set_source_files_properties(${avx2_sources} PROPERTIES

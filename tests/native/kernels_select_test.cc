@@ -25,7 +25,8 @@ TEST(an_unknown_isa_names_those_there_are) {
 TEST(tables_are_complete) {
   for (const std::string_view isa : supported_isas()) {
     const Kernels& kernels = find_kernels(isa);
-    for (const PackedKernels* packed : kernels.packed) {
+    for (int kind = 0; kind < kPackedKinds; ++kind) {
+      const PackedKernels* packed = kernels.packed[kind];
       CHECK(packed != nullptr);
       CHECK(packed->expand != nullptr);
       CHECK_EQ(packed->fused != nullptr, packed->max_fused_tokens > 0);

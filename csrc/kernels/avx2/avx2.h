@@ -18,10 +18,19 @@ void transpose(const float* rows, int64_t lds, int64_t n_k, float* panel, int64_
 extern const PackedKernels kF32;
 extern const PackedKernels kF16;
 extern const PackedKernels kBF16;
-extern const PackedKernels kQ8_0;
 extern const PackedKernels kQ4_0;
 extern const PackedKernels kQ4_1;
+extern const PackedKernels kQ5_0;
+extern const PackedKernels kQ5_1;
+extern const PackedKernels kQ8_0;
+extern const PackedKernels kQ2_K;
+extern const PackedKernels kQ3_K;
 extern const PackedKernels kQ4_K;
+extern const PackedKernels kQ5_K;
+extern const PackedKernels kQ6_K;
+extern const PackedKernels kIQ4_NL;
+extern const PackedKernels kIQ4_XS;
+extern const PackedKernels kMXFP4;
 
 float softmax_page(float* s, int n_keys, float scale, float* m, float* sum) noexcept;
 void scale(float* x, int64_t n, float factor) noexcept;

@@ -5,41 +5,41 @@
 namespace bactrian::avx2 {
 namespace {
 
+/// One unit is one k.
+template <typename Unit>
 struct FloatDecoder {
   static constexpr int kStep = 1;
   FloatDecoder() = default;
-  explicit FloatDecoder(const std::byte* group) : group_(group) {}
+  explicit FloatDecoder(const std::byte* group) : units_(reinterpret_cast<const Unit*>(group)) {}
   void unit(int64_t, int) {}
+  void step(int64_t k, int half) { at_ = units_[k].v + half * 8; }
 
  protected:
-  const std::byte* group_ = nullptr;
-  const std::byte* at_ = nullptr;
+  const Unit* units_ = nullptr;
+  decltype(&units_->v[0]) at_ = nullptr;
 };
 
-struct F32Decoder : FloatDecoder {
+struct F32Decoder : FloatDecoder<UnitF32> {
   using FloatDecoder::FloatDecoder;
-  void step(int64_t k, int half) { at_ = group_ + k * 64 + half * 32; }
   template <int>
   __m256 value() const {
-    return _mm256_loadu_ps(reinterpret_cast<const float*>(at_));
+    return _mm256_load_ps(at_);
   }
 };
 
-struct F16Decoder : FloatDecoder {
+struct F16Decoder : FloatDecoder<UnitF16> {
   using FloatDecoder::FloatDecoder;
-  void step(int64_t k, int half) { at_ = group_ + k * 32 + half * 16; }
   template <int>
   __m256 value() const {
-    return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(at_)));
+    return _mm256_cvtph_ps(_mm_load_si128(reinterpret_cast<const __m128i*>(at_)));
   }
 };
 
-struct BF16Decoder : FloatDecoder {
+struct BF16Decoder : FloatDecoder<UnitBF16> {
   using FloatDecoder::FloatDecoder;
-  void step(int64_t k, int half) { at_ = group_ + k * 32 + half * 16; }
   template <int>
   __m256 value() const {
-    const __m128i bits = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at_));
+    const __m128i bits = _mm_load_si128(reinterpret_cast<const __m128i*>(at_));
     return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(bits), 16));
   }
 };

@@ -3,14 +3,21 @@
 #include "kernels/avx2/avx2.h"
 
 namespace bactrian {
+namespace avx2 {
+
+// By PackedKind.
+static constinit const PackedKernels* const kPacked[kPackedKinds] = {
+    &kF32,  &kF16,  &kBF16, &kQ4_0, &kQ4_1, &kQ5_0,   &kQ5_1,   &kQ8_0,
+    &kQ2_K, &kQ3_K, &kQ4_K, &kQ5_K, &kQ6_K, &kIQ4_NL, &kIQ4_XS, &kMXFP4};
+
+}  // namespace avx2
 
 // Filled at compile time: nothing of this folder may run before the table is chosen.
 constinit const Kernels kAvx2Kernels = {
     .isa = "avx2",
     .gemm = avx2::gemm,
     .transpose = avx2::transpose,
-    .packed = {&avx2::kF32, &avx2::kF16, &avx2::kBF16, &avx2::kQ8_0, &avx2::kQ4_0, &avx2::kQ4_1,
-               &avx2::kQ4_K},
+    .packed = avx2::kPacked,
     .softmax_page = avx2::softmax_page,
     .scale = avx2::scale,
     .rms_norm = avx2::rms_norm,

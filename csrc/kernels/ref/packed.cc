@@ -1,86 +1,114 @@
-#include <cstring>
-
 #include "base/half.h"
 #include "kernels/ref/ref.h"
+#include "quant/blocks.h"
 
-// Packed kinds back to panels, element by element, straight from the table in kernels/packed.h.
+// Packed kinds back to panels, element by element, straight from kernels/packed_units.h: value() is
+// the k-th of row r of a unit, computed as in quant/.
 
 namespace bactrian::ref {
 namespace {
 
-template <typename T>
-T at(const std::byte* src, int64_t index) {
-  T value;
-  std::memcpy(&value, src + index * static_cast<int64_t>(sizeof(T)), sizeof value);
-  return value;
+/// Field k of kBits in row r of words.
+template <int kBits, size_t kWords>
+int field(const uint32_t (&words)[kWords][kGroupRows], int k, int r) {
+  constexpr int kPerWord = 32 / kBits;
+  const uint32_t word = words[k / kPerWord][r] >> (kBits * (k % kPerWord));
+  return static_cast<int>(word & ((1u << kBits) - 1));
 }
 
-float half_at(const std::byte* src, int64_t index) {
-  return half_to_float(at<uint16_t>(src, index));
+float as_float(int i) { return static_cast<float>(i); }
+
+float value(const UnitF32& u, int, int r) { return u.v[r]; }
+float value(const UnitF16& u, int, int r) { return half_to_float(u.v[r]); }
+float value(const UnitBF16& u, int, int r) { return bfloat16_to_float(u.v[r]); }
+
+float value(const UnitQ4_0& u, int k, int r) {
+  return half_to_float(u.d[r]) * as_float(field<4>(u.low4, k, r) - 8);
 }
 
-float byte_at(const std::byte* src, int64_t index) {
-  return static_cast<float>(at<uint8_t>(src, index));
+float value(const UnitQ4_1& u, int k, int r) {
+  return half_to_float(u.d[r]) * as_float(field<4>(u.low4, k, r)) + half_to_float(u.m[r]);
 }
 
-/// Nibble of (k, r) in words q[k / 8][16].
-float nibble_at(const std::byte* q, int64_t k, int64_t r) {
-  const auto word = at<uint32_t>(q, k / 8 * kGroupRows + r);
-  return static_cast<float>((word >> (4 * (k % 8))) & 15u);
+template <typename Unit>
+int code5(const Unit& u, int k, int r) {
+  return field<4>(u.low4, k, r) | field<1>(u.high1, k, r) << 4;
 }
 
-float f32(const std::byte* group, int64_t k, int64_t r) {
-  return at<float>(group, k * kGroupRows + r);
+float value(const UnitQ5_0& u, int k, int r) {
+  return half_to_float(u.d[r]) * as_float(code5(u, k, r) - 16);
 }
 
-float f16(const std::byte* group, int64_t k, int64_t r) {
-  return half_at(group, k * kGroupRows + r);
+float value(const UnitQ5_1& u, int k, int r) {
+  return half_to_float(u.d[r]) * as_float(code5(u, k, r)) + half_to_float(u.m[r]);
 }
 
-float bf16(const std::byte* group, int64_t k, int64_t r) {
-  return bfloat16_to_float(at<uint16_t>(group, k * kGroupRows + r));
+float value(const UnitQ8_0& u, int k, int r) { return half_to_float(u.d[r]) * as_float(u.q[k][r]); }
+
+/// d s q - e m with s and m for each kSub k.
+template <int kSub, typename Unit>
+float scale_offset(const Unit& u, int k, int r, int q) {
+  const float step = half_to_float(u.d[r]) * as_float(u.s[k / kSub][r]);
+  const float offset = half_to_float(u.e[r]) * as_float(u.m[k / kSub][r]);
+  return step * as_float(q) - offset;
 }
 
-float q8_0(const std::byte* group, int64_t k, int64_t r) {
-  const std::byte* unit = group + k / 32 * 544;
-  return half_at(unit, r) * static_cast<float>(at<int8_t>(unit + 32, k % 32 * kGroupRows + r));
+/// d s q with s for each kSub k.
+template <int kSub, typename Unit>
+float scale_only(const Unit& u, int k, int r, int q) {
+  return half_to_float(u.d[r]) * as_float(u.s[k / kSub][r]) * as_float(q);
 }
 
-float q4_0(const std::byte* group, int64_t k, int64_t r) {
-  const std::byte* unit = group + k / 32 * 288;
-  return half_at(unit, r) * (nibble_at(unit + 32, k % 32, r) - 8.0f);
+float value(const UnitQ2_K& u, int k, int r) {
+  return scale_offset<16>(u, k, r, field<2>(u.low2, k, r));
 }
 
-float q4_1(const std::byte* group, int64_t k, int64_t r) {
-  const std::byte* unit = group + k / 32 * 320;
-  return half_at(unit, r) * nibble_at(unit + 64, k % 32, r) + half_at(unit + 32, r);
+float value(const UnitQ3_K& u, int k, int r) {
+  return scale_only<16>(u, k, r, (field<2>(u.low2, k, r) | field<1>(u.high1, k, r) << 2) - 4);
 }
 
-float q4_k(const std::byte* group, int64_t k, int64_t r) {
-  const std::byte* unit = group + k / 256 * 2368;
-  const int64_t sub = k % 256 / 32 * kGroupRows + r;
-  const float d = half_at(unit, r) * byte_at(unit + 64, sub);
-  const float min = half_at(unit + 32, r) * byte_at(unit + 192, sub);
-  return d * nibble_at(unit + 320, k % 256, r) - min;
+float value(const UnitQ4_K& u, int k, int r) {
+  return scale_offset<32>(u, k, r, field<4>(u.low4, k, r));
 }
 
-template <float (*value)(const std::byte*, int64_t, int64_t)>
+float value(const UnitQ5_K& u, int k, int r) { return scale_offset<32>(u, k, r, code5(u, k, r)); }
+
+float value(const UnitQ6_K& u, int k, int r) {
+  return scale_only<16>(u, k, r, (field<4>(u.low4, k, r) | field<2>(u.high2, k, r) << 4) - 32);
+}
+
+float value(const UnitIQ4_NL& u, int k, int r) {
+  return half_to_float(u.d[r]) * as_float(kIq4Values[field<4>(u.low4, k, r)]);
+}
+
+float value(const UnitIQ4_XS& u, int k, int r) {
+  return scale_only<32>(u, k, r, kIq4Values[field<4>(u.low4, k, r)]);
+}
+
+float value(const UnitMXFP4& u, int k, int r) {
+  return bfloat16_to_float(u.d[r]) * as_float(kE2m1Doubled[field<4>(u.low4, k, r)]);
+}
+
+template <typename Unit>
 void expand(const std::byte* group, int64_t k_begin, int64_t n_k, float* panel) noexcept {
+  const auto* const units = reinterpret_cast<const Unit*>(group);
   for (int64_t k = 0; k < n_k; ++k) {
-    for (int64_t r = 0; r < kGroupRows; ++r) {
-      panel[k * kGroupRows + r] = value(group, k_begin + k, r);
-    }
+    const Unit& unit = units[(k_begin + k) / Unit::kElems];
+    const int at = static_cast<int>((k_begin + k) % Unit::kElems);
+    for (int r = 0; r < kGroupRows; ++r) panel[k * kGroupRows + r] = value(unit, at, r);
   }
 }
 
+template <typename Unit>
+constexpr PackedKernels kKernels = {expand<Unit>, nullptr, 0};
+
 }  // namespace
 
-constexpr PackedKernels kF32 = {expand<f32>, nullptr, 0};
-constexpr PackedKernels kF16 = {expand<f16>, nullptr, 0};
-constexpr PackedKernels kBF16 = {expand<bf16>, nullptr, 0};
-constexpr PackedKernels kQ8_0 = {expand<q8_0>, nullptr, 0};
-constexpr PackedKernels kQ4_0 = {expand<q4_0>, nullptr, 0};
-constexpr PackedKernels kQ4_1 = {expand<q4_1>, nullptr, 0};
-constexpr PackedKernels kQ4_K = {expand<q4_k>, nullptr, 0};
+constinit const PackedKernels* const kPacked[kPackedKinds] = {
+    &kKernels<UnitF32>,  &kKernels<UnitF16>,    &kKernels<UnitBF16>,   &kKernels<UnitQ4_0>,
+    &kKernels<UnitQ4_1>, &kKernels<UnitQ5_0>,   &kKernels<UnitQ5_1>,   &kKernels<UnitQ8_0>,
+    &kKernels<UnitQ2_K>, &kKernels<UnitQ3_K>,   &kKernels<UnitQ4_K>,   &kKernels<UnitQ5_K>,
+    &kKernels<UnitQ6_K>, &kKernels<UnitIQ4_NL>, &kKernels<UnitIQ4_XS>, &kKernels<UnitMXFP4>,
+};
 
 }  // namespace bactrian::ref
