@@ -56,9 +56,9 @@ def setup() -> None:
     pip = (sys.executable, "-m", "pip", "--python", str(BIN / "python"))
     quiet = ("--quiet", "--disable-pip-version-check")
     shutil.rmtree(DIST, ignore_errors=True)
-    sh(*pip, "install", *quiet, ".[dev]")
-    sh(BIN / "python", "-m", "pip", "wheel", *quiet, "--no-deps", ".", "-w", DIST)
+    sh(sys.executable, "-m", "pip", "wheel", *quiet, "--no-deps", ".", "-w", DIST)
     (wheel,) = DIST.glob("bactrian-*.whl")
+    sh(*pip, "install", *quiet, f"{wheel}[dev]")
     sh(*pip, "install", *quiet, "--force-reinstall", "--no-deps", wheel)
 
 
