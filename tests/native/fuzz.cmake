@@ -10,6 +10,7 @@ if(NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
     "${CMAKE_CXX_COMPILER_ID} has no libFuzzer")
 endif()
 
+find_package(Threads REQUIRED)
 file(GLOB reader_sources CONFIGURE_DEPENDS
   ${PROJECT_SOURCE_DIR}/csrc/base/*.cc ${PROJECT_SOURCE_DIR}/csrc/gguf/*.cc)
 add_executable(fuzz_gguf fuzz_gguf.cc gguf_exercise.cc ${reader_sources})
