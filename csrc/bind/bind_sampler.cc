@@ -65,7 +65,7 @@ std::span<const float> row(const FloatArray& logits, size_t i) {
 }
 
 void accept(SamplerHandle& self, const py::object& tokens) {
-  const bool is_one = py::isinstance<py::int_>(tokens);
+  const bool is_one = PyIndex_Check(tokens.ptr()) != 0 && !py::hasattr(tokens, "__len__");
   const std::vector<int32_t> list = is_one ? to_tokens(py::make_tuple(tokens)) : to_tokens(tokens);
   const py::gil_scoped_release no_gil;
   const std::lock_guard lock(self.mutex);

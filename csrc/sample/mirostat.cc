@@ -26,8 +26,9 @@ void Mirostat::filter_v1(Candidates& candidates, int32_t n_vocab) const {
       epsilon != 0.0 ? epsilon / -std::expm1(-epsilon * log_vocab) : 1.0 / log_vocab;
   const double k = std::pow(share * std::exp2(mu_), 1.0 / s);
   // Not below size: infinity, or NaN where all candidates are equal.
-  if (!(k < static_cast<double>(candidates.size()))) return;
-  candidates.keep_top(std::max<size_t>(1, static_cast<size_t>(k)));
+  const size_t size = candidates.size();
+  const size_t n = k < static_cast<double>(size) ? static_cast<size_t>(k) : size;
+  candidates.keep_top(std::max<size_t>(1, n));
 }
 
 void Mirostat::filter_v2(Candidates& candidates) const {
