@@ -5,7 +5,7 @@ import pytest
 
 from bactrian import _core
 from bactrian.errors import InvalidArgumentError, NonFiniteError
-from reference.sampling import logits_of
+from reference.sampler_testing import logits_of
 
 
 def test_log_probabilities() -> None:
