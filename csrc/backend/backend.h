@@ -66,10 +66,10 @@ class Weight {
 
 /// What a weight is used for; decides its layout on the device.
 enum class WeightRole {
-  linear,          // left factor of linear()
-  table,           // rows looked up by embed()
+  linear,            // left factor of linear()
+  table,             // rows looked up by embed()
   linear_and_table,  // tied embeddings
-  vector,          // norm gains, biases, frequency factors: small, float32 on the device
+  vector,            // norm gains, biases, frequency factors: small, float32 on the device
 };
 
 /// A run of consecutive rows of a step that belong to one sequence.
@@ -82,8 +82,8 @@ struct SequenceSpan {
 
 /// One forward pass's worth of rows: plain host data.
 struct Step {
-  std::vector<int32_t> tokens;     // [T]
-  std::vector<int32_t> positions;  // [T]
+  std::vector<int32_t> tokens;      // [T]
+  std::vector<int32_t> positions;   // [T]
   std::vector<SequenceSpan> spans;  // ascending, cover all rows; span i is sequence i of the step
   /// Steps with a KV cache: page numbers of each span's sequence, concatenated. The page of
   /// position p is page_table[page_begin + p / kPageTokens], its cell p % kPageTokens.
