@@ -70,13 +70,15 @@ def lint() -> None:
     sh("mypy")
 
 
-def native_build(name: str, sanitize: str = "", build_type: str = "Release") -> Path:
+def native_build(name: str, sanitize: str = "") -> Path:
     """Configures and builds the native tests in build/<name>."""
+    # Sanitizers at -O1: they find the same, and the kernels compile in a third of the time.
+    flags = ("-DCMAKE_BUILD_TYPE=None", "-DCMAKE_CXX_FLAGS=-O1 -g1") if sanitize else ()
     folder = BUILD / name
     sh(
         *("cmake", "-S", ROOT, "-B", folder, "-G", "Ninja"),
         *("-DBACTRIAN_PYTHON=OFF", "-DBACTRIAN_TESTS=ON", "-DBACTRIAN_WERROR=ON"),
-        *(f"-DBACTRIAN_SANITIZE={sanitize}", f"-DCMAKE_BUILD_TYPE={build_type}"),
+        *(f"-DBACTRIAN_SANITIZE={sanitize}", *flags),
     )
     sh("cmake", "--build", folder, "--parallel", JOBS)
     return folder
@@ -91,14 +93,14 @@ def native() -> None:
 
 def asan() -> None:
     """Native tests and the bounded fuzz run under AddressSanitizer and UBSan."""
-    folder = native_build("asan", "address,undefined", "RelWithDebInfo")
+    folder = native_build("asan", "address,undefined")
     options = "print_stacktrace=1:halt_on_error=1"
     sh("ctest", "--output-on-failure", cwd=folder, UBSAN_OPTIONS=options)
 
 
 def tsan() -> None:
     """Native tests under ThreadSanitizer."""
-    folder = native_build("tsan", "thread", "RelWithDebInfo")
+    folder = native_build("tsan", "thread")
     sh("ctest", "--output-on-failure", cwd=folder, TSAN_OPTIONS="halt_on_error=1")
 
 
