@@ -58,7 +58,8 @@ TEST(model_names_a_tensor_of_the_wrong_shape) {
 TEST(model_takes_shapes_padded_with_ones) {
   GgufWriter writer = test::tiny_llama();
   writer.tensors["output_norm.weight"].dims = {32, 1};
-  CHECK_EQ(load(writer)->hparams().n_embd, 32);
+  const auto model = load(writer);
+  CHECK_EQ(model->hparams().n_embd, 32);
 }
 
 TEST(model_lists_tensors_it_has_no_use_for) {
