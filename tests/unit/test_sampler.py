@@ -130,7 +130,8 @@ def test_any_chain(data: st.DataObject) -> None:
         "top_p": draw(number(0.05, 1)),
         "min_p": draw(number(0, 0.9)),
         "typical_p": draw(number(0.05, 1)),
-        "top_n_sigma": draw(st.sampled_from([-1.0, 0.8, 2.0])),
+        # Not 2: with two candidates the lower one lies at exactly two deviations, and rounding decides.
+        "top_n_sigma": draw(st.sampled_from([-1.0, 0.8, 1.9])),
         "xtc_probability": draw(st.sampled_from([0.0, 0.5, 1.0])),
         "xtc_threshold": draw(number(0.01, 0.6)),
         "repeat_penalty": draw(number(0.5, 2)),
