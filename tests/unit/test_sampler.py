@@ -130,7 +130,7 @@ def test_any_chain(data: st.DataObject) -> None:
         "top_p": draw(number(0.05, 1)),
         "min_p": draw(number(0, 0.9)),
         "typical_p": draw(number(0.05, 1)),
-        # Not 2: with two candidates the lower one lies at exactly two deviations, and rounding decides.
+        # Not 2: of two candidates the lower lies at exactly two deviations, where rounding decides.
         "top_n_sigma": draw(st.sampled_from([-1.0, 0.8, 1.9])),
         "xtc_probability": draw(st.sampled_from([0.0, 0.5, 1.0])),
         "xtc_threshold": draw(number(0.01, 0.6)),
