@@ -98,12 +98,14 @@ class Chat:
         if text is None and sys.stdin.isatty():
             print("Ask anything. /help lists the commands, Ctrl-D ends.", file=sys.stderr)
         while True:
-            if text is None:
-                text = self._ask()
-            if text is None:
-                return 0
-            if not self._handle(text):
-                return 0
+            try:
+                if text is None:
+                    text = self._ask()
+                if text is None or not self._handle(text):
+                    return 0
+            except KeyboardInterrupt:
+                # Around asking too: it may come after the line was read and before the answer.
+                print("(stopped)", file=sys.stderr)
             text = None
 
     def _ask(self) -> str | None:
@@ -137,8 +139,6 @@ class Chat:
                 print(f"(there is no command {word}; /help lists them)", file=sys.stderr)
             elif word:
                 self._say(text)
-        except KeyboardInterrupt:
-            print("(stopped)", file=sys.stderr)
         except (BactrianError, OSError, UnicodeError) as error:
             print(f"error: {one_line(error)}", file=sys.stderr)
         return True
