@@ -6,8 +6,8 @@ import argparse
 import re
 import sys
 from collections.abc import Callable
-from pathlib import Path
 
+from bactrian.cli.files import read_file
 from bactrian.cli.options import unescape
 from bactrian.cli.report import one_line
 from bactrian.cli.session import show_timings
@@ -185,5 +185,5 @@ class Chat:
         return True
 
     def _read(self, rest: str) -> bool:
-        self._say(Path(rest).expanduser().read_text(encoding="utf-8"))
+        self._say(read_file(rest))
         return True

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
 
+from bactrian.cli.files import read_file, read_stdin
 from bactrian.cli.options import (
     add_context_options,
     add_model_options,
@@ -135,7 +135,7 @@ def run(args: argparse.Namespace) -> int:
         stop=tuple(_text(args, stop) for stop in args.stop),
     )
     if args.chat_template_file is not None:
-        args.chat_template = Path(args.chat_template_file).read_text(encoding="utf-8")
+        args.chat_template = read_file(args.chat_template_file)
     llm, load_seconds = load_llm(args)
     with llm:
         has_template = llm.model.chat_template is not None
@@ -158,9 +158,9 @@ def _prompt(args: argparse.Namespace) -> str | None:
     if args.prompt is not None:
         return _text(args, args.prompt)
     if args.file is not None:
-        return Path(args.file).read_text(encoding="utf-8")
+        return read_file(args.file)
     if not sys.stdin.isatty() and args.conversation is not True:
-        text = sys.stdin.read()
+        text = read_stdin()
         if not text.strip():
             raise InvalidArgumentError("there is no prompt: give one with -p, -f or a pipe")
         return text

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
-from pathlib import Path
 
+from bactrian.cli.files import read_file, read_stdin
 from bactrian.cli.options import add_model_options, model_reference
 from bactrian.hub import resolve
 
@@ -62,8 +61,8 @@ def _text(args: argparse.Namespace) -> str:
         text: str = args.prompt
         return text
     if args.file is not None:
-        return Path(args.file).read_text(encoding="utf-8")
-    return sys.stdin.read()
+        return read_file(args.file)
+    return read_stdin()
 
 
 def _described(token: int, data: bytes) -> dict[str, object]:
