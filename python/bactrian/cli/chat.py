@@ -98,15 +98,18 @@ class Chat:
         if text is None and sys.stdin.isatty():
             print("Ask anything. /help lists the commands, Ctrl-D ends.", file=sys.stderr)
         while True:
+            # Everything is inside, the inner loop's own turn too: Ctrl-C may come at any point, for
+            # instance after a line was read and before its answer begins.
             try:
-                if text is None:
-                    text = self._ask()
-                if text is None or not self._handle(text):
-                    return 0
+                while True:
+                    if text is None:
+                        text = self._ask()
+                    if text is None or not self._handle(text):
+                        return 0
+                    text = None
             except KeyboardInterrupt:
-                # Around asking too: it may come after the line was read and before the answer.
                 print("(stopped)", file=sys.stderr)
-            text = None
+                text = None
 
     def _ask(self) -> str | None:
         """One line from the user, None at the end of input."""
